@@ -1,0 +1,57 @@
+# Two commands do everything: `make chat` and `make test`.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: help chat test check unit lint types layers integration contract docs e2e bench clean
+
+help:
+	@echo "make chat    install and talk to the agent"
+	@echo "make test    the whole check: lint, types, layers, and every test"
+	@echo "make check   the fast part of it"
+	@echo "make bench   measure, side by side with peers"
+
+# The stamp is newer than pyproject.toml exactly when the venv matches it.
+$(VENV)/.ready: pyproject.toml
+	@.ci/venv $(PYTHON) $(VENV)
+	@touch $@
+
+chat: $(VENV)/.ready
+	@$(BIN)/lra chat
+
+lint: $(VENV)/.ready
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/codespell
+
+types: $(VENV)/.ready
+	@$(BIN)/pyright
+
+layers: $(VENV)/.ready
+	@$(BIN)/lint-imports
+
+unit: $(VENV)/.ready
+	@$(BIN)/pytest -q -n 2 tests/unit
+
+integration: $(VENV)/.ready
+	@$(BIN)/pytest -q -n 2 tests/integration
+
+contract: $(VENV)/.ready
+	@$(BIN)/pytest -q -n 2 tests/contract
+
+docs: $(VENV)/.ready
+	@$(BIN)/pytest -q tests/docs
+
+e2e: $(VENV)/.ready
+	@$(BIN)/pytest -q tests/e2e
+
+check: lint types layers unit
+
+test: check integration contract docs e2e
+
+bench: $(VENV)/.ready
+	@$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf $(VENV) .venv-bench dist

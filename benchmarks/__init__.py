@@ -1,0 +1,1 @@
+"""Measures our turns beside those of other agent libraries: `python -m benchmarks`."""

@@ -1,0 +1,155 @@
+"""Turns samples into Markdown tables and bars."""
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from statistics import median
+
+from benchmarks.contenders import HISTORY, TOOLS
+
+BARE = "pydantic-ai"
+OURS = "lra"
+HISTORIES = (100, 10_000)
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One measured turn."""
+
+    contender: str
+    kind: str
+    cpu_ms: float
+    wall_ms: float
+    requests: int
+    received: int
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """The medians of one contender in one kind of turn."""
+
+    turns: int
+    cpu_ms: float
+    cpu_low: float
+    cpu_high: float
+    wall_ms: float
+    received: float
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """What we promise to reach; `value` is None when it was not measured."""
+
+    name: str
+    value: float | None
+    limit: float
+    at_least: bool = False
+
+    @property
+    def verdict(self) -> str:
+        """Say met, MISSED or not measured."""
+        if self.value is None:
+            return "not measured"
+        met = self.value >= self.limit if self.at_least else self.value <= self.limit
+        return "met" if met else "MISSED"
+
+    def __str__(self) -> str:
+        sign = ">=" if self.at_least else "<="
+        value = "" if self.value is None else f" ({self.value:.2f}x)"
+        return f"- {self.verdict}: {self.name} {sign} {self.limit:.1f}x{value}"
+
+
+def history_kind(messages: int) -> str:
+    """Name the empty turn in a session that holds so many messages."""
+    return f"{HISTORY}{messages}"
+
+
+def figures(samples: list[Sample], contender: str, kind: str) -> Figures | None:
+    """Return the medians and the middle half, or None when there is nothing to count."""
+    chosen = [s for s in samples if (s.contender, s.kind) == (contender, kind)]
+    if not chosen:
+        return None
+    cpu = sorted(sample.cpu_ms for sample in chosen)
+    return Figures(
+        turns=len(chosen),
+        cpu_ms=median(cpu),
+        cpu_low=cpu[len(cpu) // 4],
+        cpu_high=cpu[len(cpu) * 3 // 4],
+        wall_ms=median(sample.wall_ms for sample in chosen),
+        received=median(sample.received for sample in chosen),
+    )
+
+
+def ratio(part: Figures | None, whole: Figures | None) -> float | None:
+    """Divide CPU by CPU where both were measured."""
+    return part.cpu_ms / whole.cpu_ms if part and whole else None
+
+
+def times(value: float | None) -> str:
+    """Write a ratio, or a dash."""
+    return "-" if value is None else f"{value:.2f}x"
+
+
+def tools_table(samples: list[Sample], contenders: list[str]) -> Iterator[str]:
+    """Yield the lines of the ten-tool table."""
+    yield "| contender | CPU ms (middle half) | to bare | wall ms | to bare | sent kB | turns |"
+    yield "|---|---|---|---|---|---|---|"
+    bare = figures(samples, BARE, TOOLS)
+    for name in contenders:
+        own = figures(samples, name, TOOLS)
+        if own is None:
+            continue
+        wall = own.wall_ms / bare.wall_ms if bare else None
+        yield (
+            f"| {name} | {own.cpu_ms:.0f} ({own.cpu_low:.0f}-{own.cpu_high:.0f})"
+            f" | {times(ratio(own, bare))} | {own.wall_ms:.0f} | {times(wall)}"
+            f" | {own.received / 1000:.1f} | {own.turns} |"
+        )
+
+
+def history_table(samples: list[Sample], contenders: list[str]) -> Iterator[str]:
+    """Yield the lines of the long-session table."""
+    few, many = HISTORIES
+    yield (
+        f"| contender | CPU ms at {few:,} | at {many:,} | {many:,} to {few:,}"
+        f" | to bare at {many:,} | sent kB at {few:,} / {many:,} | turns |"
+    )
+    yield "|---|---|---|---|---|---|---|"
+    bare = figures(samples, BARE, history_kind(many))
+    for name in contenders:
+        short = figures(samples, name, history_kind(few))
+        long = figures(samples, name, history_kind(many))
+        if short is None or long is None:
+            continue
+        yield (
+            f"| {name} | {short.cpu_ms:.1f} | {long.cpu_ms:.1f} | {times(ratio(long, short))}"
+            f" | {times(ratio(long, bare))}"
+            f" | {short.received / 1000:.1f} / {long.received / 1000:.1f} | {long.turns} |"
+        )
+
+
+def bars(samples: list[Sample]) -> list[Bar]:
+    """Hold our figures against what we promise."""
+    ours = figures(samples, OURS, TOOLS)
+    few, many = (figures(samples, OURS, history_kind(count)) for count in HISTORIES)
+    beaten = [
+        Bar(
+            f"CPU of {peer} to ours, ten tools",
+            ratio(figures(samples, peer, TOOLS), ours),
+            1.5,
+            at_least=True,
+        )
+        for peer in ("langgraph", "agno")
+    ]
+    return [
+        Bar(f"CPU of ours to {BARE}, ten tools", ratio(ours, figures(samples, BARE, TOOLS)), 1.0),
+        *beaten,
+        Bar("CPU of ours at 10,000 to 100 stored messages", ratio(many, few), 1.5),
+    ]
+
+
+def as_json(samples: list[Sample]) -> dict[str, object]:
+    """Return every sample and bar, for other programs."""
+    return {
+        "samples": [asdict(sample) for sample in samples],
+        "bars": [asdict(bar) | {"verdict": bar.verdict} for bar in bars(samples)],
+    }

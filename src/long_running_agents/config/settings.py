@@ -1,0 +1,194 @@
+"""What can be set. The keys are those of ``config.toml``; each says what it is for."""
+
+from decimal import Decimal
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        use_attribute_docstrings=True,
+        protected_namespaces=(),
+    )
+
+
+class GatewaySettings(_Section):
+    """Where the server listens."""
+
+    host: str = "127.0.0.1"
+    """Address to bind; anything but loopback needs a token."""
+    port: int = Field(default=8000, ge=0, le=65535)
+    """Port to bind."""
+
+
+class ModelSettings(_Section):
+    """Which model answers."""
+
+    provider: str = ""
+    """Provider name, such as openai, openrouter, lmstudio, ollama, anthropic or google."""
+    model_id: str = ""
+    """Model name at that provider, or 'provider:model' in one."""
+    base_url: str = ""
+    """Address of an OpenAI-compatible server, ending in /v1."""
+    max_tokens: int | None = Field(default=None, ge=1)
+    """Longest answer, in tokens."""
+    temperature: float | None = Field(default=None, ge=0, le=2)
+    """Sampling temperature."""
+    timeout: float = Field(default=300.0, gt=0)
+    """Seconds to wait for the next piece of an answer."""
+    retries: int = Field(default=3, ge=0, le=10)
+    """How often a failed request is made again before the next model is tried."""
+    fallback: tuple[str, ...] = ()
+    """Models to try, in order, when this one does not answer ('provider:model')."""
+
+
+class ToolSwitches(_Section):
+    """Families of tools that can be switched off."""
+
+    shell: bool = True
+    """The shell tool."""
+    files: bool = True
+    """The file tools."""
+    fetch: bool = True
+    """The web tools."""
+    data_view: bool = True
+    """The table viewer."""
+    pyexe: bool = True
+    """The Python tool."""
+
+
+class ToolSettings(_Section):
+    """What the model may call."""
+
+    allow: tuple[str, ...] | None = None
+    """Names of the tools that may run; unset means all."""
+    require_approval: tuple[str, ...] = ()
+    """Names of the tools that run only after a person agreed."""
+    timeout: float = Field(default=120.0, gt=0)
+    """Seconds one tool call may take."""
+    result_limit: int = Field(default=50_000, ge=1000)
+    """Longest tool result, in characters; the rest is cut with a note."""
+    enable: ToolSwitches = ToolSwitches()
+    """Switches for whole families."""
+
+
+class LimitSettings(_Section):
+    """What one turn may use. Unset means no limit."""
+
+    tokens: int | None = Field(default=None, ge=1)
+    """Tokens in and out."""
+    cost: Decimal | None = Field(default=None, ge=0)
+    """US dollars."""
+    tool_calls: int | None = Field(default=None, ge=0)
+    """Tool calls."""
+    seconds: float | None = Field(default=None, gt=0)
+    """Wall-clock seconds, waiting for approvals not counted."""
+
+
+class DeepWorkSettings(_Section):
+    """What a session in deep work may use."""
+
+    max_iterations: int = Field(default=200, ge=1)
+    """Steps."""
+    token_budget: int = Field(default=1_500_000, ge=1)
+    """Tokens in and out."""
+    warning_threshold: float = Field(default=0.8, gt=0, le=1)
+    """Share of the budget at which the agent is told to wrap up."""
+
+
+class AgentSettings(_Section):
+    """The agent itself."""
+
+    name: str = "lra"
+    """What the agent calls itself."""
+    workspace: str = ""
+    """The agent's folder; unset means 'workspace' in the home."""
+    model: ModelSettings = ModelSettings()
+    """Which model answers."""
+    tools: ToolSettings = ToolSettings()
+    """What the model may call."""
+    max_loop_iterations: int = Field(default=15, ge=1)
+    """Steps one turn may take."""
+    limits: LimitSettings = LimitSettings()
+    """What else one turn may use."""
+    deep_work: DeepWorkSettings = DeepWorkSettings()
+    """What a session in deep work may use."""
+
+
+class SessionSettings(_Section):
+    """How conversations are kept and shown to the model."""
+
+    directory: str = ""
+    """Folder for exports; unset means 'sessions' in the home."""
+    max_history_tokens: int = Field(default=100_000, ge=1000)
+    """Longest history shown to the model, in tokens; the log itself is never cut."""
+    max_history_messages: int = Field(default=200, ge=10)
+    """Longest history shown to the model, in messages."""
+
+
+class ReflectionSettings(_Section):
+    """Reading finished turns to make memories and skill proposals."""
+
+    enabled: bool = True
+    """Whether it happens."""
+    model_id: str = ""
+    """Model for it; unset means the agent's."""
+    max_tokens: int = Field(default=4096, ge=1)
+    """Longest answer."""
+    max_sessions_per_startup: int = Field(default=10, ge=0)
+    """How many sessions are read after a start."""
+
+
+class MemorySettings(_Section):
+    """Remembering across sessions."""
+
+    enabled: bool = True
+    """Whether it happens."""
+    embedding_base_url: str = ""
+    """OpenAI-compatible server for embeddings; unset means the bundled embedder."""
+    embedding_model: str = ""
+    """Embedding model at that server."""
+    top_k: int = Field(default=5, ge=1)
+    """How many memories are recalled."""
+
+
+class SandboxSettings(_Section):
+    """Where foreign code runs."""
+
+    url: str = ""
+    """Address of a sandbox server; unset means in process."""
+
+
+class StorageSettings(_Section):
+    """Where data is kept."""
+
+    database_url: str = ""
+    """SQLAlchemy URL; unset means lra.db in the home."""
+    vector_store_path: str = ""
+    """Folder of an optional ChromaDB index."""
+    synchronous: Literal["FULL", "NORMAL"] = "FULL"
+    """FULL survives a power cut; NORMAL is faster and survives kill -9."""
+
+
+class Settings(_Section):
+    """Everything that can be set."""
+
+    gateway: GatewaySettings = GatewaySettings()
+    """Where the server listens."""
+    agent: AgentSettings = AgentSettings()
+    """The agent itself."""
+    sessions: SessionSettings = SessionSettings()
+    """How conversations are kept and shown to the model."""
+    reflection: ReflectionSettings = ReflectionSettings()
+    """Reading finished turns."""
+    memory: MemorySettings = MemorySettings()
+    """Remembering across sessions."""
+    sandbox: SandboxSettings = SandboxSettings()
+    """Where foreign code runs."""
+    storage: StorageSettings = StorageSettings()
+    """Where data is kept."""
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "WARNING"
+    """How much the log file says."""

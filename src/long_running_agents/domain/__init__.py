@@ -1,0 +1,1 @@
+"""Frozen data and pure functions: what the words mean and what follows from what."""

@@ -1,0 +1,259 @@
+"""Events and deltas: everything a listener can hear about a turn.
+
+An *Event* is a fact. It is stored, then rung, and carries a number that grows by one within its
+session; whoever was away asks for "after 41". A *Delta* is passing news (words as they arrive, a
+step that begins): it has no number, is never stored and may be lost without harm.
+
+The shapes are the WebSocket messages of the API: one schema for storage, terminal and wire.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, TypeAdapter
+
+from long_running_agents.domain.ids import SessionId, TurnId
+
+
+class _Shape(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+
+class MessageAccepted(_Shape):
+    """A message is on disk and will be answered."""
+
+    type: Literal["message"] = "message"
+    content: str
+    origin: str
+
+
+class TurnResumed(_Shape):
+    """A turn goes on after its process died or a person asked for it."""
+
+    type: Literal["resumed"] = "resumed"
+    attempt: int
+    """How often the turn has been picked up, this time included."""
+
+
+class ToolCalled(_Shape):
+    """The model asked for a tool."""
+
+    type: Literal["tool_call"] = "tool_call"
+    tool: str
+    input: JsonValue
+    tool_call_id: str
+    effect: str
+
+
+class ToolReturned(_Shape):
+    """A tool call has an outcome."""
+
+    type: Literal["tool_result"] = "tool_result"
+    tool: str
+    tool_call_id: str
+    result_preview: str
+    duration_ms: int
+    success: bool
+    outcome: str
+    """done, failed, denied or uncertain."""
+
+
+class ApprovalRequested(_Shape):
+    """A call waits for a person's answer."""
+
+    type: Literal["approval_request"] = "approval_request"
+    approval_id: str
+    tool: str
+    input: JsonValue
+    tool_call_id: str
+    question: str
+
+
+class ApprovalResolved(_Shape):
+    """A question was answered or withdrawn."""
+
+    type: Literal["approval_resolved"] = "approval_resolved"
+    approval_id: str
+    tool_call_id: str
+    allowed: bool
+    reason: str = ""
+
+
+class TextWritten(_Shape):
+    """The model finished a piece of text."""
+
+    type: Literal["text"] = "text"
+    text: str
+
+
+class TaskItem(_Shape):
+    """One task as listeners see it."""
+
+    number: int
+    title: str
+    status: str
+    parent: int | None = None
+
+
+class TasksChanged(_Shape):
+    """The session's task tree changed."""
+
+    type: Literal["task_update"] = "task_update"
+    tasks: list[TaskItem]
+    summary: str
+
+
+class ModelFellBack(_Shape):
+    """Another model answered than the one that was asked."""
+
+    type: Literal["model_fallback"] = "model_fallback"
+    asked: str
+    answered: str
+    reason: str
+
+
+class ModelChanged(_Shape):
+    """A person chose another model for the session."""
+
+    type: Literal["model_changed"] = "model_changed"
+    model: str
+
+
+class UsageTotals(_Shape):
+    """What a turn used."""
+
+    input_tokens: int
+    output_tokens: int
+    cost: float | None
+    """US dollars; None when no request of the turn had a known price."""
+
+
+class TurnDone(_Shape):
+    """The turn has its final answer."""
+
+    type: Literal["done"] = "done"
+    text: str
+    iterations: int
+    model: str
+    usage: UsageTotals
+    mode: str
+
+
+class TurnStopped(_Shape):
+    """A person stopped the turn."""
+
+    type: Literal["stopped"] = "stopped"
+    text: str
+    """The words that had been written by then."""
+
+
+class TurnLimited(_Shape):
+    """A budget ended the turn."""
+
+    type: Literal["limit"] = "limit"
+    limit: str
+    text: str
+    """Which limit it was and what is left to do."""
+
+
+class TurnFailed(_Shape):
+    """The turn could not go on; it can be retried."""
+
+    type: Literal["error"] = "error"
+    code: str
+    message: str
+    hint: str = ""
+
+
+Event = Annotated[
+    MessageAccepted
+    | TurnResumed
+    | ToolCalled
+    | ToolReturned
+    | ApprovalRequested
+    | ApprovalResolved
+    | TextWritten
+    | TasksChanged
+    | ModelFellBack
+    | ModelChanged
+    | TurnDone
+    | TurnStopped
+    | TurnLimited
+    | TurnFailed,
+    Field(discriminator="type"),
+]
+
+EVENT: TypeAdapter[Event] = TypeAdapter(Event)
+
+CLOSING = (TurnDone, TurnStopped, TurnLimited, TurnFailed)
+"""Exactly one of these ends every turn."""
+
+
+class StepBegan(_Shape):
+    """The model is being asked."""
+
+    type: Literal["thinking"] = "thinking"
+    iteration: int
+    max_iterations: int | None = None
+    tokens_used: int = 0
+    token_budget: int | None = None
+
+
+class WordsArrived(_Shape):
+    """A few more words of an answer in the making."""
+
+    type: Literal["text_delta"] = "text_delta"
+    text: str
+    iteration: int
+
+
+class RequestRetried(_Shape):
+    """A model request failed and is made again: forget the words of this step."""
+
+    type: Literal["retry"] = "retry"
+    model: str
+    reason: str
+    wait_seconds: float
+    iteration: int
+
+
+Delta = StepBegan | WordsArrived | RequestRetried
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recorded:
+    """An event with its place in the session's log."""
+
+    seq: int
+    session_id: SessionId
+    turn_id: TurnId | None
+    at: datetime
+    event: Event
+
+    def wire(self) -> dict[str, Any]:
+        """The event as listeners outside the process receive it."""
+        return {
+            **self.event.model_dump(mode="json"),
+            "seq": self.seq,
+            "session_id": self.session_id,
+            "turn_id": self.turn_id,
+            "at": self.at.isoformat(),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passing:
+    """A delta on its way to the listeners."""
+
+    session_id: SessionId
+    turn_id: TurnId
+    delta: Delta
+
+    def wire(self) -> dict[str, Any]:
+        """The delta as listeners outside the process receive it."""
+        return {
+            **self.delta.model_dump(mode="json"),
+            "session_id": self.session_id,
+            "turn_id": self.turn_id,
+        }

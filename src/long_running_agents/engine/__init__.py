@@ -1,0 +1,1 @@
+"""Engines: who runs a turn, when, and again after a death."""

@@ -1,0 +1,133 @@
+"""Every error we raise on purpose, as one tree, by who has to act.
+
+::
+
+    LraError
+    ├── UsageError            the caller asked for something that cannot be; change the request
+    │   └── ConfigError       a setting is wrong; change the file, key or variable it names
+    ├── NotFound              no such session, turn, task …; list them and pick another
+    ├── Denied                a person or a policy said no
+    ├── Busy                  right request, wrong moment; wait, or stop what is running
+    │   └── HomeBusy          another process owns this home
+    ├── LimitReached          a budget was used up; raise it, or go on in a new turn
+    ├── Unavailable           something outside us did not answer; try again
+    │   ├── ModelUnavailable  the model's server failed, and so did every fallback
+    │   └── StorageFailed     the disk is full, read-only or locked; nothing was half-written
+    ├── NotConfigured         nothing to work with yet; the hint is the command that mends it
+    └── CorruptData           our own data cannot be trusted; stop, and restore a backup
+        └── NewerDatabase     the database was written by a newer version; upgrade the program
+
+Each error knows its listener: ``code`` is for programs, the message for people, and ``hint``
+is the next step. Exit codes and HTTP statuses live on the classes and nowhere else.
+Bugs stay ordinary exceptions.
+"""
+
+from typing import ClassVar
+
+
+class LraError(Exception):
+    """Anything that went wrong in a way we foresaw."""
+
+    code: ClassVar[str] = "failed"
+    exit_code: ClassVar[int] = 1
+    http_status: ClassVar[int] = 500
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return f"{self.message} {self.hint}".rstrip()
+
+
+class UsageError(LraError):
+    """The request itself is wrong."""
+
+    code = "bad_request"
+    exit_code = 2
+    http_status = 400
+
+
+class ConfigError(UsageError):
+    """A setting is unknown, mistyped or unreadable."""
+
+    code = "bad_config"
+
+
+class NotFound(LraError):
+    """The thing that was named does not exist."""
+
+    code = "not_found"
+    exit_code = 3
+    http_status = 404
+
+
+class Denied(LraError):
+    """A person or a policy refused."""
+
+    code = "denied"
+    exit_code = 4
+    http_status = 403
+
+
+class Busy(LraError):
+    """The request is fine, but not now."""
+
+    code = "busy"
+    exit_code = 75
+    http_status = 409
+
+
+class HomeBusy(Busy):
+    """Another process owns this home."""
+
+    code = "home_busy"
+
+
+class LimitReached(LraError):
+    """A budget is used up."""
+
+    code = "limit_reached"
+    exit_code = 5
+    http_status = 402
+
+
+class Unavailable(LraError):
+    """Something outside us did not do its part; the same request may work later."""
+
+    code = "unavailable"
+    exit_code = 75
+    http_status = 503
+
+
+class ModelUnavailable(Unavailable):
+    """No model answered, fallbacks included."""
+
+    code = "model_unavailable"
+
+
+class StorageFailed(Unavailable):
+    """The disk refused a write; the transaction left no trace."""
+
+    code = "storage_failed"
+
+
+class NotConfigured(LraError):
+    """Something the work needs was never set up."""
+
+    code = "not_configured"
+    exit_code = 1
+    http_status = 503
+
+
+class CorruptData(LraError):
+    """What is stored cannot be trusted, so nothing more is written."""
+
+    code = "corrupt_data"
+
+
+class NewerDatabase(CorruptData):
+    """The database belongs to a newer version of this program."""
+
+    code = "newer_database"

@@ -1,0 +1,178 @@
+"""The door to the database: one writer, a few readers, whole transactions."""
+
+import asyncio
+import sqlite3
+from collections.abc import Callable, Generator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy.exc import DatabaseError
+
+from long_running_agents.domain.redaction import Redactor
+from long_running_agents.errors import CorruptData, LraError, StorageFailed
+
+T = TypeVar("T")
+
+_READERS = 2
+
+
+class Transaction:
+    """One transaction: a connection, and the redactor that all stored text passes through."""
+
+    __slots__ = ("execute", "redact")
+
+    def __init__(self, connection: Connection, redact: Redactor) -> None:
+        self.execute = connection.execute
+        self.redact = redact
+
+
+class Database:
+    """An SQLite file in WAL mode.
+
+    SQLAlchemy runs on a writer thread and a few reader threads, so a transaction costs one hop
+    between threads however many statements it has. A write is never half-cancelled: whoever is
+    cancelled while one runs hears of it when the write has ended.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        redact: Redactor,
+        read_only: bool = False,
+        synchronous: str = "FULL",
+        busy_seconds: float = 10.0,
+    ) -> None:
+        self.path = path
+        self.engine = _engine(path, read_only, synchronous, busy_seconds)
+        self._reading = self.engine.execution_options(reading=True)
+        self._redact = redact
+        self._broken: CorruptData | None = None
+        self._writer = ThreadPoolExecutor(1, thread_name_prefix="lra-writer")
+        self._readers = ThreadPoolExecutor(_READERS, thread_name_prefix="lra-reader")
+
+    async def write(self, work: Callable[[Transaction], T]) -> T:
+        """Run work in one transaction; when this returns, the disk has it."""
+        return await _through(self._writer, self._run, self.engine, work)
+
+    async def read(self, work: Callable[[Transaction], T]) -> T:
+        """Run work on one consistent view of the data."""
+        return await _through(self._readers, self._run, self._reading, work)
+
+    async def backup(self, to: Path) -> None:
+        """Copy the whole database to a file while it may be in use."""
+        await _through(self._readers, copy_database, self.path, to)
+
+    async def close(self) -> None:
+        """Finish what was begun and let go of the file."""
+        self._writer.shutdown()
+        self._readers.shutdown()
+        self.engine.dispose()
+
+    def _run(self, engine: Engine, work: Callable[[Transaction], T]) -> T:
+        if self._broken is not None:
+            raise self._broken
+        try:
+            with storage_errors(self.path), engine.begin() as connection:
+                return work(Transaction(connection, self._redact))
+        except CorruptData as error:
+            # From the first sign of damage on, nothing more is written.
+            self._broken = error
+            raise
+
+
+async def _through(pool: ThreadPoolExecutor, function: Callable[..., T], *args: Any) -> T:
+    future = asyncio.get_running_loop().run_in_executor(pool, function, *args)
+    try:
+        return await asyncio.shield(future)
+    except asyncio.CancelledError:
+        while not future.done():
+            try:
+                await asyncio.wait([future])
+            except asyncio.CancelledError:
+                continue
+        if not future.cancelled():
+            future.exception()  # Heard by nobody, because nobody waits any more.
+        raise
+
+
+def _engine(path: Path, read_only: bool, synchronous: str, busy_seconds: float) -> Engine:
+    mode = "?mode=ro&uri=true" if read_only else ""
+    prefix = "file:" if read_only else ""
+    engine = create_engine(
+        f"sqlite:///{prefix}{path}{mode}",
+        connect_args={"check_same_thread": False, "timeout": busy_seconds},
+        pool_size=_READERS + 1,
+        pool_reset_on_return=None,
+    )
+
+    def prepare(connection: sqlite3.Connection, _: object) -> None:
+        # Transactions are begun by us, so that DDL is inside them too.
+        connection.isolation_level = None
+        if not read_only:
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute(f"PRAGMA synchronous = {synchronous}")
+        connection.execute("PRAGMA foreign_keys = ON")
+
+    def begin(connection: Connection) -> None:
+        reading = read_only or connection.get_execution_options().get("reading")
+        # A writer takes its lock at once, so that it waits at the start and never fails half-way.
+        connection.exec_driver_sql("BEGIN" if reading else "BEGIN IMMEDIATE")
+
+    event.listen(engine, "connect", prepare)
+    event.listen(engine, "begin", begin)
+    return engine
+
+
+@contextmanager
+def storage_errors(path: Path) -> Generator[None]:
+    """Turn what SQLite says into what a person can do about it."""
+    try:
+        yield
+    except DatabaseError as error:
+        raise _translate(error.orig, path) from error
+    except sqlite3.DatabaseError as error:
+        raise _translate(error, path) from error
+
+
+def _translate(error: BaseException | None, path: Path) -> LraError | BaseException:
+    text = str(error)
+    code = getattr(error, "sqlite_errorname", "") or ""
+    if code.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
+        return CorruptData(
+            f"The database {path} is damaged ({text}).",
+            hint="Nothing was written. Move it away and restore the newest file of 'backups/'.",
+        )
+    if code.startswith("SQLITE_FULL") or "disk is full" in text:
+        return StorageFailed(
+            f"No room left for {path}.", hint="Free some disk space; nothing was lost."
+        )
+    if code.startswith("SQLITE_READONLY"):
+        return StorageFailed(f"{path} cannot be written.", hint="Check its permissions.")
+    if code.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+        return StorageFailed(
+            f"Another program holds {path} locked.", hint="Close it and try again."
+        )
+    if code.startswith(("SQLITE_IOERR", "SQLITE_CANTOPEN")):
+        return StorageFailed(
+            f"{path} cannot be read or written ({text}).",
+            hint="Check the disk, the folder's permissions and the free space.",
+        )
+    return error or AssertionError("a database error without a cause")
+
+
+def copy_database(source: Path, to: Path) -> None:
+    """Copy a database file with SQLite's own online backup, then make the copy appear at once."""
+    to.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = to.with_suffix(".part")
+    with storage_errors(source):
+        reader, writer = sqlite3.connect(source), sqlite3.connect(unfinished)
+        try:
+            reader.backup(writer)
+        finally:
+            writer.close()
+            reader.close()
+    unfinished.replace(to)

@@ -1,0 +1,124 @@
+"""The ledger: for each tool call an intent before, and an outcome after."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Row, bindparam, insert, select, update
+
+from long_running_agents.domain.ids import SessionId, TurnId
+from long_running_agents.domain.tool import CallState, Effect, ToolCallRecord
+from long_running_agents.store.database import Transaction
+from long_running_agents.store.tables import tool_calls
+
+_RESOLVED = [state for state in CallState if state.resolved]
+
+
+def _record(row: Row[Any]) -> ToolCallRecord:
+    return ToolCallRecord(
+        turn_id=TurnId(row.turn_id),
+        session_id=SessionId(row.session_id),
+        call_id=row.call_id,
+        step=row.step,
+        position=row.position,
+        tool=row.tool,
+        args=row.args,
+        effect=Effect(row.effect),
+        state=CallState(row.state),
+        result=row.result,
+        started_at=row.started_at,
+        ended_at=row.ended_at,
+    )
+
+
+def request(tx: Transaction, records: Sequence[ToolCallRecord]) -> None:
+    """Write down the calls a model asked for, before any of them runs."""
+    tx.execute(
+        insert(tool_calls),
+        [
+            {
+                "turn_id": record.turn_id,
+                "call_id": record.call_id,
+                "session_id": record.session_id,
+                "step": record.step,
+                "position": record.position,
+                "tool": record.tool,
+                "args": tx.redact(record.args),
+                "effect": record.effect,
+                "state": record.state,
+            }
+            for record in records
+        ],
+    )
+
+
+_CALL = (tool_calls.c.turn_id == bindparam("turn")) & (tool_calls.c.call_id == bindparam("call"))
+_START = (
+    update(tool_calls)
+    .where(_CALL)
+    .values(
+        state=CallState.STARTED,
+        effect=bindparam("new_effect"),
+        started_at=bindparam("now", type_=tool_calls.c.started_at.type),
+    )
+)
+_RESOLVE = (
+    update(tool_calls)
+    .where(_CALL)
+    .values(
+        state=bindparam("new_state"),
+        result=bindparam("new_result"),
+        ended_at=bindparam("now", type_=tool_calls.c.ended_at.type),
+    )
+)
+
+
+def start(tx: Transaction, turn_id: TurnId, call_id: str, effect: Effect, now: datetime) -> None:
+    """Note that a call is about to run."""
+    tx.execute(_START, {"turn": turn_id, "call": call_id, "new_effect": effect, "now": now})
+
+
+def wait(tx: Transaction, turn_id: TurnId, call_id: str) -> None:
+    """Note that a call waits for an answer."""
+    tx.execute(
+        update(tool_calls).where(_CALL).values(state=CallState.WAITING),
+        {"turn": turn_id, "call": call_id},
+    )
+
+
+def resolve(
+    tx: Transaction, turn_id: TurnId, call_id: str, state: CallState, result: str, now: datetime
+) -> None:
+    """Write down a call's outcome."""
+    tx.execute(
+        _RESOLVE,
+        {
+            "turn": turn_id,
+            "call": call_id,
+            "new_state": state,
+            "new_result": tx.redact(result),
+            "now": now,
+        },
+    )
+
+
+def of_turn(tx: Transaction, turn_id: TurnId, *, step: int | None = None) -> list[ToolCallRecord]:
+    """The calls of a turn, or of one of its steps, in the order the model made them."""
+    query = select(tool_calls).where(tool_calls.c.turn_id == turn_id)
+    if step is not None:
+        query = query.where(tool_calls.c.step == step)
+    rows = tx.execute(query.order_by(tool_calls.c.step, tool_calls.c.position))
+    return [_record(row) for row in rows]
+
+
+def unresolved(tx: Transaction, turn_id: TurnId) -> list[ToolCallRecord]:
+    """The calls of a turn that have no outcome yet."""
+    return [record for record in of_turn(tx, turn_id) if not record.state.resolved]
+
+
+def uncertain(tx: Transaction, session_id: SessionId | None = None) -> list[ToolCallRecord]:
+    """Calls that were cut off and whose effect nobody knows."""
+    query = select(tool_calls).where(tool_calls.c.state == CallState.UNCERTAIN)
+    if session_id is not None:
+        query = query.where(tool_calls.c.session_id == session_id)
+    return [_record(row) for row in tx.execute(query.order_by(tool_calls.c.started_at))]

@@ -1,0 +1,96 @@
+"""Messages: the append-only log of what model and tools said to each other."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from sqlalchemy import bindparam, func, insert, select
+
+from long_running_agents.domain.history import Window
+from long_running_agents.domain.ids import SessionId, TurnId
+from long_running_agents.store import counters
+from long_running_agents.store.database import Transaction
+from long_running_agents.store.tables import messages, sessions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredMessage:
+    """One message in the shape the agent library gives it, as JSON text."""
+
+    step: int
+    kind: Literal["request", "response"]
+    body: str
+    turn_id: TurnId | None = None
+
+
+def append(
+    tx: Transaction,
+    session_id: SessionId,
+    turn_id: TurnId,
+    new: Sequence[StoredMessage],
+    now: datetime,
+) -> None:
+    """Add messages to the end of a session's log."""
+    first = counters.take(tx, session_id, "last_message", len(new))
+    tx.execute(
+        insert(messages),
+        [
+            {
+                "session_id": session_id,
+                "seq": first + place,
+                "turn_id": turn_id,
+                "step": message.step,
+                "kind": message.kind,
+                "body": tx.redact(message.body),
+                "created_at": now,
+            }
+            for place, message in enumerate(new)
+        ],
+    )
+
+
+_ROWS = (
+    select(messages.c.turn_id, messages.c.step, messages.c.kind, messages.c.body)
+    .where(messages.c.session_id == bindparam("session"), messages.c.seq >= bindparam("first"))
+    .order_by(messages.c.seq)
+)
+_TURN_START = (messages.c.step == 1) & (messages.c.kind == "request")
+_NEXT_START = select(func.min(messages.c.seq)).where(
+    messages.c.session_id == bindparam("session"), messages.c.seq > bindparam("first"), _TURN_START
+)
+_LAST_START = select(func.max(messages.c.seq)).where(
+    messages.c.session_id == bindparam("session"), _TURN_START
+)
+_TOTAL = select(sessions.c.last_message).where(sessions.c.id == bindparam("session"))
+
+
+def window(tx: Transaction, session_id: SessionId, view: Window) -> list[StoredMessage]:
+    """The end of a session's log, from the beginning of a turn on.
+
+    The time this takes depends on the window, not on the length of the log.
+    """
+    key = {"session": session_id}
+    first = view.first(tx.execute(_TOTAL, key).scalar() or 0)
+    if first > 0:
+        start = tx.execute(_NEXT_START, {**key, "first": first}).scalar()
+        # A turn longer than the window is shown whole: its calls and results belong together.
+        first = start or tx.execute(_LAST_START, key).scalar() or 0
+    rows = tx.execute(_ROWS, {**key, "first": first})
+    return [
+        StoredMessage(turn_id=TurnId(row.turn_id), step=row.step, kind=row.kind, body=row.body)
+        for row in rows
+    ]
+
+
+def of_turn(tx: Transaction, turn_id: TurnId) -> list[StoredMessage]:
+    """The messages of one turn."""
+    query = (
+        select(messages.c.step, messages.c.kind, messages.c.body)
+        .where(messages.c.turn_id == turn_id)
+        .order_by(messages.c.seq)
+    )
+    return [
+        StoredMessage(turn_id=turn_id, step=row.step, kind=row.kind, body=row.body)
+        for row in tx.execute(query)
+    ]

@@ -1,0 +1,128 @@
+"""Sessions: create, list with preview, rename, delete."""
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Row, delete, func, insert, select, update
+
+from long_running_agents.domain.ids import SessionId, TurnId
+from long_running_agents.domain.session import Mode, Session, SessionPreview
+from long_running_agents.errors import NotFound
+from long_running_agents.store.database import Transaction
+from long_running_agents.store.tables import sessions, turns
+
+_PREVIEW_LENGTH = 100
+
+
+def _session(row: Row[Any]) -> Session:
+    return Session(
+        id=SessionId(row.id),
+        title=row.title,
+        mode=Mode(row.mode),
+        model=row.model,
+        created_at=row.created_at,
+        updated_at=row.updated_at,
+        forked_from=SessionId(row.forked_from) if row.forked_from else None,
+        forked_at=TurnId(row.forked_at) if row.forked_at else None,
+    )
+
+
+def create(tx: Transaction, session: Session) -> None:
+    """Store a new session."""
+    tx.execute(
+        insert(sessions),
+        {
+            "id": session.id,
+            "title": tx.redact(session.title),
+            "mode": session.mode,
+            "model": session.model,
+            "created_at": session.created_at,
+            "updated_at": session.updated_at,
+            "forked_from": session.forked_from,
+            "forked_at": session.forked_at,
+        },
+    )
+
+
+def find(tx: Transaction, session_id: SessionId) -> Session | None:
+    """Look a session up; None when there is none."""
+    row = tx.execute(select(sessions).where(sessions.c.id == session_id)).first()
+    return None if row is None else _session(row)
+
+
+def get(tx: Transaction, session_id: SessionId) -> Session:
+    """Look up a session that must exist."""
+    session = find(tx, session_id)
+    if session is None:
+        raise NotFound(f"No session {session_id!r}.", hint="'lra sessions list' shows them.")
+    return session
+
+
+def newest(tx: Transaction) -> Session | None:
+    """The session something was said in last."""
+    row = tx.execute(select(sessions).order_by(sessions.c.updated_at.desc()).limit(1)).first()
+    return None if row is None else _session(row)
+
+
+def previews(
+    tx: Transaction, *, limit: int = 50, offset: int = 0, search: str = ""
+) -> list[SessionPreview]:
+    """List sessions, the latest first, each with the beginning of its last words."""
+    last = (
+        select(turns.c.session_id, func.max(turns.c.number).label("number"))
+        .group_by(turns.c.session_id)
+        .subquery()
+    )
+    words = func.substr(
+        func.coalesce(func.nullif(turns.c.answer, ""), turns.c.prompt, ""), 1, _PREVIEW_LENGTH
+    )
+    query = (
+        select(sessions, words.label("words"))
+        .outerjoin(last, last.c.session_id == sessions.c.id)
+        .outerjoin(turns, (turns.c.session_id == sessions.c.id) & (turns.c.number == last.c.number))
+        .order_by(sessions.c.updated_at.desc())
+        .limit(limit)
+        .offset(offset)
+    )
+    if search:
+        said = select(turns.c.session_id).where(
+            turns.c.prompt.icontains(search, autoescape=True)
+            | turns.c.answer.icontains(search, autoescape=True)
+        )
+        query = query.where(
+            sessions.c.title.icontains(search, autoescape=True) | sessions.c.id.in_(said)
+        )
+    return [
+        SessionPreview(
+            session=_session(row),
+            turns=row.last_turn,
+            last_words=" ".join((row.words or "").split()),
+        )
+        for row in tx.execute(query)
+    ]
+
+
+def rename(tx: Transaction, session_id: SessionId, title: str) -> None:
+    """Give a session another title."""
+    _change(tx, session_id, title=tx.redact(title))
+
+
+def choose_model(tx: Transaction, session_id: SessionId, model: str | None) -> None:
+    """Set the session's own model, or None to follow the settings."""
+    _change(tx, session_id, model=model)
+
+
+def touch(tx: Transaction, session_id: SessionId, now: datetime) -> None:
+    """Note that something happened in a session."""
+    _change(tx, session_id, updated_at=now)
+
+
+def remove(tx: Transaction, session_id: SessionId) -> None:
+    """Delete a session with everything in it; what it cost stays on the books."""
+    get(tx, session_id)
+    tx.execute(delete(sessions).where(sessions.c.id == session_id))
+
+
+def _change(tx: Transaction, session_id: SessionId, **values: object) -> None:
+    get(tx, session_id)
+    tx.execute(update(sessions).where(sessions.c.id == session_id).values(**values))

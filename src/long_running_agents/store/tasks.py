@@ -1,0 +1,102 @@
+"""Tasks: a session's tree of work."""
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Row, insert, select, update
+
+from long_running_agents.domain.ids import SessionId
+from long_running_agents.domain.task import Task, TaskStatus
+from long_running_agents.errors import NotFound
+from long_running_agents.store import counters
+from long_running_agents.store.database import Transaction
+from long_running_agents.store.tables import tasks
+
+
+def _task(row: Row[Any]) -> Task:
+    return Task(
+        session_id=SessionId(row.session_id),
+        number=row.number,
+        title=row.title,
+        description=row.description,
+        status=TaskStatus(row.status),
+        parent=row.parent,
+        result=row.result,
+        created_at=row.created_at,
+        updated_at=row.updated_at,
+    )
+
+
+def create(
+    tx: Transaction,
+    session_id: SessionId,
+    title: str,
+    *,
+    description: str,
+    parent: int | None,
+    made_by: str,
+    now: datetime,
+) -> Task:
+    """Add a task; the same call never adds it twice."""
+    query = select(tasks).where(tasks.c.session_id == session_id, tasks.c.made_by == made_by)
+    if (row := tx.execute(query).first()) is not None:
+        return _task(row)
+    if parent is not None:
+        get(tx, session_id, parent)
+    number = counters.take(tx, session_id, "last_task")
+    tx.execute(
+        insert(tasks),
+        {
+            "session_id": session_id,
+            "number": number,
+            "title": tx.redact(title),
+            "description": tx.redact(description),
+            "status": TaskStatus.PENDING,
+            "parent": parent,
+            "made_by": made_by,
+            "created_at": now,
+            "updated_at": now,
+        },
+    )
+    return get(tx, session_id, number)
+
+
+def get(tx: Transaction, session_id: SessionId, number: int) -> Task:
+    """Look up a task that must exist."""
+    query = select(tasks).where(tasks.c.session_id == session_id, tasks.c.number == number)
+    row = tx.execute(query).first()
+    if row is None:
+        raise NotFound(f"No task #{number} in this session.", hint="list_tasks shows them.")
+    return _task(row)
+
+
+def change(
+    tx: Transaction,
+    session_id: SessionId,
+    number: int,
+    status: TaskStatus,
+    *,
+    result: str | None,
+    now: datetime,
+) -> Task:
+    """Move a task to another status, and say what came of it."""
+    get(tx, session_id, number)
+    values: dict[str, object] = {"status": status, "updated_at": now}
+    if result is not None:
+        values["result"] = tx.redact(result)
+    tx.execute(
+        update(tasks)
+        .where(tasks.c.session_id == session_id, tasks.c.number == number)
+        .values(**values)
+    )
+    return get(tx, session_id, number)
+
+
+def of_session(
+    tx: Transaction, session_id: SessionId, *, status: TaskStatus | None = None
+) -> list[Task]:
+    """A session's tasks, in the order they were made."""
+    query = select(tasks).where(tasks.c.session_id == session_id).order_by(tasks.c.number)
+    if status is not None:
+        query = query.where(tasks.c.status == status)
+    return [_task(row) for row in tx.execute(query)]

@@ -1,0 +1,221 @@
+"""Turns: accept, claim, settle, and find the unfinished."""
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Row, bindparam, insert, select, update
+
+from long_running_agents.domain.budget import Spent
+from long_running_agents.domain.ids import SessionId, TurnId
+from long_running_agents.domain.turn import MAY_BECOME, Origin, Turn, TurnStatus
+from long_running_agents.errors import Busy, NotFound
+from long_running_agents.store import counters
+from long_running_agents.store.database import Transaction
+from long_running_agents.store.tables import turns
+
+_ENDED = [status for status in TurnStatus if status.ended]
+
+
+def _turn(row: Row[Any]) -> Turn:
+    return Turn(
+        id=TurnId(row.id),
+        session_id=SessionId(row.session_id),
+        number=row.number,
+        prompt=row.prompt,
+        origin=Origin(row.origin),
+        attended=row.attended,
+        status=TurnStatus(row.status),
+        model=row.model,
+        answer=row.answer,
+        error=row.error,
+        spent=Spent(
+            steps=row.steps,
+            tool_calls=row.tool_calls,
+            input_tokens=row.input_tokens,
+            output_tokens=row.output_tokens,
+            cost=row.cost,
+            seconds=row.seconds,
+        ),
+        attempts=row.attempts,
+        created_at=row.created_at,
+        ended_at=row.ended_at,
+    )
+
+
+def accept(
+    tx: Transaction,
+    turn_id: TurnId,
+    session_id: SessionId,
+    prompt: str,
+    *,
+    origin: Origin,
+    attended: bool,
+    model: str | None,
+    now: datetime,
+) -> Turn:
+    """Store a new turn at the end of its session's line."""
+    tx.execute(
+        insert(turns),
+        {
+            "id": turn_id,
+            "session_id": session_id,
+            "number": counters.take(tx, session_id, "last_turn"),
+            "prompt": tx.redact(prompt),
+            "origin": origin,
+            "attended": attended,
+            "status": TurnStatus.QUEUED,
+            "model": model,
+            "created_at": now,
+        },
+    )
+    return get(tx, turn_id)
+
+
+_BY_ID = select(turns).where(turns.c.id == bindparam("turn"))
+
+
+def get(tx: Transaction, turn_id: TurnId) -> Turn:
+    """Look up a turn that must exist."""
+    row = tx.execute(_BY_ID, {"turn": turn_id}).first()
+    if row is None:
+        raise NotFound(f"No turn {turn_id!r}.", hint="'lra sessions show' lists a session's turns.")
+    return _turn(row)
+
+
+def of_session(tx: Transaction, session_id: SessionId) -> list[Turn]:
+    """All turns of a session, in order."""
+    query = select(turns).where(turns.c.session_id == session_id).order_by(turns.c.number)
+    return [_turn(row) for row in tx.execute(query)]
+
+
+def recent(
+    tx: Transaction, limit: int, *, session_id: SessionId | None, before: TurnId
+) -> list[Turn]:
+    """The newest turns that ended, of one session or of all, without the one that asks."""
+    query = (
+        select(turns)
+        .where(turns.c.id != before, turns.c.status.in_(_ENDED))
+        .order_by(turns.c.created_at.desc(), turns.c.number.desc())
+        .limit(limit)
+    )
+    if session_id is not None:
+        query = query.where(turns.c.session_id == session_id)
+    return [_turn(row) for row in tx.execute(query)]
+
+
+def unfinished(tx: Transaction) -> list[Turn]:
+    """Turns that should go on when the home is opened, in their order."""
+    query = (
+        select(turns)
+        .where(turns.c.status.in_([TurnStatus.QUEUED, TurnStatus.RUNNING]))
+        .order_by(turns.c.created_at, turns.c.number)
+    )
+    return [_turn(row) for row in tx.execute(query)]
+
+
+def current(tx: Transaction, session_id: SessionId) -> Turn | None:
+    """The first turn of a session that has not ended: running, waiting, or next in line."""
+    query = (
+        select(turns)
+        .where(turns.c.session_id == session_id, turns.c.status.not_in(_ENDED))
+        .order_by(turns.c.number)
+        .limit(1)
+    )
+    row = tx.execute(query).first()
+    return None if row is None else _turn(row)
+
+
+def last(tx: Transaction, session_id: SessionId) -> Turn | None:
+    """The newest turn of a session."""
+    query = (
+        select(turns)
+        .where(turns.c.session_id == session_id)
+        .order_by(turns.c.number.desc())
+        .limit(1)
+    )
+    row = tx.execute(query).first()
+    return None if row is None else _turn(row)
+
+
+def claim(tx: Transaction, turn_id: TurnId) -> Turn | None:
+    """Begin or resume a turn, if it is the first of its session that has not ended.
+
+    None means that there is nothing to do: the turn ended, waits for an answer, or an earlier one
+    of its session does.
+    """
+    turn = get(tx, turn_id)
+    if turn.status not in (TurnStatus.QUEUED, TurnStatus.RUNNING):
+        return None
+    first = current(tx, turn.session_id)
+    if first is None or first.id != turn_id:
+        return None
+    tx.execute(
+        update(turns)
+        .where(turns.c.id == turn_id)
+        .values(status=TurnStatus.RUNNING, attempts=turns.c.attempts + 1)
+    )
+    return get(tx, turn_id)
+
+
+def move(
+    tx: Transaction,
+    turn_id: TurnId,
+    status: TurnStatus,
+    *,
+    now: datetime,
+    answer: str | None = None,
+    error: str = "",
+) -> None:
+    """Change a turn's status along a legal transition."""
+    turn = get(tx, turn_id)
+    if status not in MAY_BECOME[turn.status]:
+        raise Busy(f"A turn that is {turn.status} cannot become {status}.")
+    values: dict[str, object] = {
+        "status": status,
+        "error": tx.redact(error),
+        "ended_at": now if status.ended else None,
+    }
+    if answer is not None:
+        values["answer"] = tx.redact(answer)
+    if status is TurnStatus.QUEUED:
+        values["attempts"] = 0
+    tx.execute(update(turns).where(turns.c.id == turn_id).values(**values))
+
+
+_SPEND = (
+    update(turns)
+    .where(turns.c.id == bindparam("turn"))
+    .values(
+        steps=bindparam("new_steps"),
+        tool_calls=bindparam("new_tool_calls"),
+        input_tokens=bindparam("new_input"),
+        output_tokens=bindparam("new_output"),
+        cost=bindparam("new_cost", type_=turns.c.cost.type),
+        seconds=bindparam("new_seconds"),
+    )
+)
+
+
+def spend(tx: Transaction, turn_id: TurnId, spent: Spent) -> None:
+    """Write down what a turn has used so far."""
+    tx.execute(
+        _SPEND,
+        {
+            "turn": turn_id,
+            "new_steps": spent.steps,
+            "new_tool_calls": spent.tool_calls,
+            "new_input": spent.input_tokens,
+            "new_output": spent.output_tokens,
+            "new_cost": spent.cost,
+            "new_seconds": spent.seconds,
+        },
+    )
+
+
+def renew(tx: Transaction, turn_id: TurnId) -> None:
+    """Give a turn that hit a limit a fresh budget."""
+    tx.execute(
+        update(turns)
+        .where(turns.c.id == turn_id)
+        .values(steps=0, tool_calls=0, input_tokens=0, output_tokens=0, cost=0, seconds=0)
+    )

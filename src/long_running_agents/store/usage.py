@@ -1,0 +1,64 @@
+"""Usage: what each model request took and cost."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+
+from sqlalchemy import func, insert, select
+
+from long_running_agents.domain.budget import Usage
+from long_running_agents.domain.ids import SessionId, TurnId
+from long_running_agents.store.database import Transaction
+from long_running_agents.store.tables import usage
+
+
+def record(
+    tx: Transaction,
+    session_id: SessionId,
+    turn_id: TurnId,
+    step: int,
+    model: str,
+    used: Usage,
+    now: datetime,
+) -> None:
+    """Write down one request."""
+    tx.execute(
+        insert(usage),
+        {
+            "session_id": session_id,
+            "turn_id": turn_id,
+            "step": step,
+            "model": model,
+            "input_tokens": used.input_tokens,
+            "output_tokens": used.output_tokens,
+            "cache_read_tokens": used.cache_read_tokens,
+            "cache_write_tokens": used.cache_write_tokens,
+            "cost": used.cost,
+            "estimated": used.estimated,
+            "at": now,
+        },
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Total:
+    """Requests, tokens and money over some time."""
+
+    requests: int
+    input_tokens: int
+    output_tokens: int
+    cost: Decimal | None
+
+
+def total(tx: Transaction, *, session_id: SessionId | None = None) -> Total:
+    """Sum up what was used, by one session or by all."""
+    query = select(
+        func.count(),
+        func.coalesce(func.sum(usage.c.input_tokens), 0),
+        func.coalesce(func.sum(usage.c.output_tokens), 0),
+        func.sum(usage.c.cost),
+    )
+    if session_id is not None:
+        query = query.where(usage.c.session_id == session_id)
+    requests, tokens_in, tokens_out, cost = tx.execute(query).one()
+    return Total(requests=requests, input_tokens=tokens_in, output_tokens=tokens_out, cost=cost)

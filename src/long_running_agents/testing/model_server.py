@@ -1,0 +1,189 @@
+"""A scripted, OpenAI-compatible model behind real HTTP."""
+
+import argparse
+import asyncio
+import json
+import signal
+import socket
+import sys
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from long_running_agents.testing.quirks import Quirk
+from long_running_agents.testing.script import Script
+
+if TYPE_CHECKING:
+    import uvicorn
+
+    from long_running_agents.testing.model_app import ModelApp
+
+__all__ = ["Quirk", "ScriptedServer", "main"]
+
+_HOST = "127.0.0.1"
+_INSTALL = (
+    "The scripted model server needs starlette and uvicorn: "
+    "pip install 'long-running-agents[testing]'"
+)
+# Longer than any pause of a client, which would else find its idle connection closed.
+_KEEP_ALIVE_SECONDS = 3600
+
+
+class ScriptedServer:
+    """An HTTP server on this machine that plays a script, inside the running event loop.
+
+    `async with ScriptedServer(script) as server:` starts it; `server.url` is its base URL.
+    """
+
+    def __init__(
+        self,
+        script: Script,
+        *,
+        quirks: Collection[Quirk] = frozenset(),
+        require_key: str | None = None,
+        port: int = 0,
+        keep: int = 1000,
+    ) -> None:
+        """Make a server that does not listen yet.
+
+        Args:
+            script: The replies to give.
+            quirks: The ways in which the server departs from the protocol.
+            require_key: The API key that clients must show, if any.
+            port: The port to listen on; 0 takes a free one.
+            keep: How many request bodies are remembered, the newest first to stay.
+
+        Raises:
+            ImportError: Starlette or uvicorn is not installed.
+        """
+        self._port = port
+        self._app = _load_app()(script, frozenset(quirks), require_key, keep)
+        self._server: uvicorn.Server | None = None
+        self._socket: socket.socket | None = None
+
+    @property
+    def url(self) -> str:
+        """The base URL for a client, with its `/v1`."""
+        if self._socket is None:
+            raise RuntimeError("The scripted server is not running: use `async with` first.")
+        return f"http://{_HOST}:{self._socket.getsockname()[1]}/v1"
+
+    @property
+    def requests(self) -> list[dict[str, Any]]:
+        """The bodies of the chat requests received, the oldest first."""
+        return [json.loads(raw) for raw in self._app.received]
+
+    def use(self, script: Script) -> None:
+        """Answer by another script from now on, as if no failure had been served."""
+        self._app.use(script)
+
+    async def __aenter__(self) -> "ScriptedServer":
+        self._socket = socket.create_server((_HOST, self._port), backlog=1024)
+        self._server = _make_server(self._app)
+        await self._server.startup(sockets=[self._socket])
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._server is None or self._socket is None:
+            return
+        state = self._server.server_state
+        # Clients see the connection die, as they do when a real server is stopped.
+        for connection in tuple(state.connections):
+            connection.transport.abort()
+        await asyncio.sleep(0)
+        for task in tuple(state.tasks):
+            task.cancel()
+        await self._server.shutdown(sockets=[self._socket])
+        self._server = self._socket = None
+
+
+def _load_app() -> "type[ModelApp]":
+    try:
+        # Only those who start the server need its libraries.
+        import uvicorn  # noqa: F401, PLC0415
+
+        from long_running_agents.testing.model_app import ModelApp  # noqa: PLC0415
+    except ImportError as error:
+        raise ImportError(_INSTALL) from error
+    return ModelApp
+
+
+def _make_server(app: "ModelApp") -> "uvicorn.Server":
+    import uvicorn  # noqa: PLC0415 - see above
+
+    config = uvicorn.Config(
+        app.asgi,
+        http="h11",
+        ws="none",
+        lifespan="off",
+        # A cut connection is an error to uvicorn, and our purpose.
+        log_config=None,
+        log_level="critical",
+        access_log=False,
+        timeout_keep_alive=_KEEP_ALIVE_SECONDS,
+        timeout_graceful_shutdown=1,
+    )
+    config.load()
+    server = uvicorn.Server(config)
+    # What serve() does without its signal handlers, which belong to the process, not to us.
+    server.lifespan = config.lifespan_class(config)
+    return server
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the server as a process until SIGTERM or Ctrl-C."""
+    parser = argparse.ArgumentParser(
+        prog="python -m long_running_agents.testing.model_server", description=__doc__
+    )
+    parser.add_argument("--script", type=Path, required=True, help="a file in Script's JSON form")
+    parser.add_argument("--port", type=int, default=0, help="0 takes a free port")
+    parser.add_argument("--key", help="the API key that clients must show")
+    parser.add_argument("--keep", type=int, default=1000, help="request bodies to remember")
+    parser.add_argument(
+        "--quirk",
+        action="append",
+        default=[],
+        type=_quirk,
+        metavar="NAME",
+        help=f"one of {', '.join(Quirk)}; may be repeated",
+    )
+    options = parser.parse_args(arguments)
+    try:
+        script = Script.from_json(options.script.read_bytes())
+    except (OSError, ValueError) as error:
+        parser.error(f"--script {options.script}: {error}")
+    server = ScriptedServer(
+        script, quirks=options.quirk, require_key=options.key, port=options.port, keep=options.keep
+    )
+    asyncio.run(_serve(server))
+    return 0
+
+
+def _quirk(name: str) -> Quirk:
+    try:
+        return Quirk(name.lower().replace("-", "_"))
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"{name!r} is no quirk: expected one of {', '.join(Quirk)}"
+        ) from None
+
+
+async def _serve(server: ScriptedServer) -> None:
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    async with server:
+        sys.stdout.write(f"listening on {server.url}\n")
+        sys.stdout.flush()
+        await stop.wait()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
