@@ -15,7 +15,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from benchmarks import report, venvs
-from benchmarks.contenders import CONTENDERS, TOOLS, steps_of
+from benchmarks.contenders import CONTENDERS, NOT_STREAMED, TOOLS, steps_of
 from benchmarks.processes import Model, Worker
 from benchmarks.report import BARE, HISTORIES, OURS, Sample, history_kind
 
@@ -33,8 +33,8 @@ class Run:
         self.samples: list[Sample] = []
         self.left_out: dict[tuple[str, str], str] = {}
 
-    def turn(self, contender: str, kind: str, *, keep: bool) -> None:
-        """Run one turn, and keep its figures unless it is a warm-up."""
+    def turn(self, round_number: int, contender: str, kind: str) -> None:
+        """Run one turn, and keep its figures unless it is a warm-up (a round below zero)."""
         if (contender, kind) in self.left_out:
             return
         self.model.take()
@@ -43,10 +43,9 @@ class Run:
             self.left_out[contender, kind] = answer["left_out"]
             return
         traffic = self.model.take()
-        if traffic["requests"] < steps_of(kind) + 1:
-            raise SystemExit(f"{contender} asked the model only {traffic['requests']} times.")
-        if keep:
-            self.samples.append(Sample(contender=contender, kind=kind, **answer, **traffic))
+        check_traffic(contender, kind, traffic)
+        if round_number >= 0:
+            self.samples.append(Sample(round_number, contender, kind, **answer, **traffic))
 
     def measure(self, turns: int) -> None:
         """Warm everybody up, then take turns in a new order each round."""
@@ -55,7 +54,7 @@ class Run:
             entries = self.entries(round_number)
             shuffle(entries)
             for contender, kind in entries:
-                self.turn(contender, kind, keep=round_number >= 0)
+                self.turn(round_number, contender, kind)
             if sys.stderr.isatty():
                 end = "\n" if round_number == turns - 1 else ""
                 print(f"\rround {max(round_number + 1, 0)} of {turns}", end=end, file=sys.stderr)
@@ -68,6 +67,17 @@ class Run:
             if name in self.workers and not seldom:
                 entries += [(name, history_kind(count)) for count in HISTORIES]
         return entries
+
+
+def check_traffic(contender: str, kind: str, traffic: dict[str, int]) -> None:
+    """Refuse a turn that the model did not see as it must be."""
+    needed = steps_of(kind) + 1
+    streamed = 0 if contender == NOT_STREAMED else needed
+    if traffic["requests"] < needed or traffic["streamed"] < streamed:
+        raise SystemExit(
+            f"{contender}, {kind}: {traffic['requests']} requests, {traffic['streamed']} of them"
+            f" streamed; at least {needed} and {streamed} were expected."
+        )
 
 
 def arguments() -> argparse.Namespace:
@@ -86,6 +96,7 @@ def show(run: Run, names: list[str], installed: dict[str, str]) -> None:
     print(*report.tools_table(run.samples, names), sep="\n")
     print("\n## An empty turn in a long session\n")
     print(*report.history_table(run.samples, names), sep="\n")
+    print("\nMilliseconds are medians; a ratio is the median of the ratios of each round.")
     print("\n## Bars\n")
     print(*report.bars(run.samples), sep="\n")
     for (name, kind), reason in run.left_out.items():

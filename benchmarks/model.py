@@ -2,7 +2,7 @@
 
 The last user message says `steps=N`. The model asks for the tool `step` until N tool results
 follow that message, then says `done`. It prints its port, and answers each `take` line on stdin
-with the requests and bytes received since the last one. It ends when stdin closes.
+with what it received since the last one. It ends when stdin closes.
 """
 
 import asyncio
@@ -10,7 +10,7 @@ import json
 import re
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 BODY_LIMIT = 64 * 1024 * 1024
@@ -23,12 +23,13 @@ class Traffic:
     """What arrived since it was last taken."""
 
     requests: int = 0
+    streamed: int = 0
     received: int = 0
 
     def take(self) -> str:
         """Return the counts as JSON and start again from nothing."""
-        taken = json.dumps({"requests": self.requests, "received": self.received})
-        self.requests = self.received = 0
+        taken = json.dumps(asdict(self))
+        self.requests = self.streamed = self.received = 0
         return taken
 
 
@@ -99,13 +100,16 @@ def streamed(request: dict[str, Any], step: int | None) -> bytes:
     )
 
 
-def response(path: str, body: bytes) -> bytes:
-    """Return the HTTP response to one request."""
+def response(traffic: Traffic, path: str, body: bytes) -> bytes:
+    """Count one request and return the HTTP response to it."""
     if not path.endswith("/chat/completions"):
         return b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"
     request = json.loads(body)
     step = next_step(request["messages"])
-    stream = request.get("stream")
+    stream = bool(request.get("stream"))
+    traffic.requests += 1
+    traffic.streamed += stream
+    traffic.received += len(body)
     payload = streamed(request, step) if stream else whole(request, step)
     kind = "text/event-stream" if stream else "application/json"
     head = f"HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nContent-Length: {len(payload)}\r\n\r\n"
@@ -121,9 +125,7 @@ async def serve_connection(
             head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
             length = re.search(r"content-length: *(\d+)", head, re.IGNORECASE)
             body = await reader.readexactly(int(length[1])) if length else b""
-            traffic.requests += 1
-            traffic.received += len(body)
-            writer.write(response(head.split(" ", 2)[1], body))
+            writer.write(response(traffic, head.split(" ", 2)[1], body))
             await writer.drain()
     except (asyncio.IncompleteReadError, ConnectionError):
         pass

@@ -76,7 +76,7 @@ class Model(Talker):
         self.url = f"http://127.0.0.1:{self.read()}/v1"
 
     def take(self) -> dict[str, int]:
-        """Return the requests and bytes received since this was last asked."""
+        """Return what was received since this was last asked."""
         return self.ask("take")
 
 

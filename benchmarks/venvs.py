@@ -4,6 +4,7 @@ import hashlib
 import json
 import subprocess
 import sys
+import tomllib
 import venv
 from pathlib import Path
 
@@ -56,9 +57,9 @@ def ready() -> Path:
 
 
 def fingerprint() -> str:
-    """Name the state that the environment must match: our list, the project's, and Python."""
-    project = (ROOT / "pyproject.toml").read_text()
-    parts = [sys.version, project, *REQUIREMENTS]
+    """Name what the environment must match: this list, the project's own, and Python."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    parts = [sys.version, *project["dependencies"], *REQUIREMENTS]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 

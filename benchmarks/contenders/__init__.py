@@ -14,6 +14,9 @@ API_KEY = "none"
 TOOLS = "tools"
 HISTORY = "history-"
 
+NOT_STREAMED = "pydantic-ai (not streamed)"
+"""For reference only; everybody else must stream, as a product does."""
+
 
 class LeftOutError(Exception):
     """This contender cannot take part here; the message says why."""
@@ -94,7 +97,7 @@ def maker(module: str, attribute: str, **options: bool) -> Callable[[], Contende
 
 CONTENDERS: dict[str, Callable[[], Contender]] = {
     "pydantic-ai": maker("pydantic_ai", "PydanticAI", streamed=True),
-    "pydantic-ai (not streamed)": maker("pydantic_ai", "PydanticAI", streamed=False),
+    NOT_STREAMED: maker("pydantic_ai", "PydanticAI", streamed=False),
     "langgraph": maker("langgraph", "LangGraph"),
     "agno": maker("agno", "Agno"),
     "lra": maker("lra", "LongRunningAgents"),

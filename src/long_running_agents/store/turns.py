@@ -219,3 +219,15 @@ def renew(tx: Transaction, turn_id: TurnId) -> None:
         .where(turns.c.id == turn_id)
         .values(steps=0, tool_calls=0, input_tokens=0, output_tokens=0, cost=0, seconds=0)
     )
+
+
+def before(tx: Transaction, turn: Turn) -> Turn | None:
+    """The turn that came before another in its session."""
+    query = (
+        select(turns)
+        .where(turns.c.session_id == turn.session_id, turns.c.number < turn.number)
+        .order_by(turns.c.number.desc())
+        .limit(1)
+    )
+    row = tx.execute(query).first()
+    return None if row is None else _turn(row)

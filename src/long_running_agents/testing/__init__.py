@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from long_running_agents.testing.apps import make_app
     from long_running_agents.testing.frozen_clock import FrozenClock
     from long_running_agents.testing.model_server import ScriptedServer
     from long_running_agents.testing.quirks import Quirk
@@ -51,12 +52,13 @@ __all__ = [
     "fail",
     "garbage",
     "hang",
+    "make_app",
     "say",
 ]
 
 # Names are imported when they are used: a test that needs a clock need not load a web server.
 _MODULES: dict[str, tuple[str, ...]] = {
-    # The place of make_app, which will live in apps.
+    "apps": ("make_app",),
     "frozen_clock": ("FrozenClock",),
     "model_server": ("ScriptedServer",),
     "quirks": ("Quirk",),

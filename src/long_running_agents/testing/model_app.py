@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import AsyncIterator
 from typing import Any, TypeAlias, assert_never, cast
 
+import uvicorn
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -29,6 +30,8 @@ MODEL = "scripted"
 _BROKEN = b'{"id": "chatcmpl-broken", "object": "chat.completion", "choices": [{"ind'
 _JSON = "application/json"
 _EVENTS = "text/event-stream"
+# Longer than any pause of a client, which would else find its idle connection closed.
+_KEEP_ALIVE_SECONDS = 3600
 
 Answer: TypeAlias = "Response | _Stream | _CutBody | _Silence"
 
@@ -44,7 +47,7 @@ class ModelApp:
         self._served = ServedFailures()
         self._quirks = quirks
         self._require_key = require_key
-        self.asgi = Starlette(
+        self._asgi = Starlette(
             routes=[
                 Route("/v1/chat/completions", self._complete, methods=["POST"]),
                 Route("/v1/models", self._models),
@@ -58,6 +61,25 @@ class ModelApp:
         """Answer by another script from now on, as if no failure had been served."""
         self._script = script
         self._served = ServedFailures()
+
+    def server(self) -> uvicorn.Server:
+        """An HTTP server for the routes that leaves signals and the loop to its caller."""
+        config = uvicorn.Config(
+            self._asgi,
+            http="h11",
+            ws="none",
+            lifespan="off",
+            # A cut connection is an error to uvicorn, and our purpose.
+            log_config=None,
+            log_level="critical",
+            access_log=False,
+            timeout_keep_alive=_KEEP_ALIVE_SECONDS,
+        )
+        config.load()
+        server = uvicorn.Server(config)
+        # What serve() does, without its signal handlers, which belong to the process.
+        server.lifespan = config.lifespan_class(config)
+        return server
 
     async def _health(self, _: Request) -> Response:
         return JSONResponse({"status": "ok"})
@@ -106,7 +128,7 @@ class ModelApp:
             model=str(body.get("model", MODEL)),
             quirks=self._quirks,
             prompt_tokens=prompt_tokens,
-            include_usage=bool((body.get("stream_options") or {}).get("include_usage")),
+            include_usage=_wants_usage(body),
         )
         match reply.failure:
             case Status() as status:
@@ -145,15 +167,13 @@ class _Stream:
         yield serving.opening()
         if isinstance(failure, MalformedJson):
             yield b"data: " + _BROKEN + b"\n\n"
-        count = 0
-        for event in serving.content():
+        for count, event in enumerate(serving.content()):
             if isinstance(failure, CutStream) and count == failure.after_chunks:
                 yield event[: len(event) // 2]
                 return
             if count:
                 await asyncio.sleep(serving.reply.chunk_delay)
             yield event
-            count += 1
         closing = serving.closing()
         yield closing[: len(closing) // 2] if isinstance(failure, CutStream) else closing
 
@@ -193,6 +213,11 @@ def _parsed(raw: bytes) -> Body | None:
         return None
     listed = cast("list[object]", messages)
     return body if all(isinstance(message, dict) for message in listed) else None
+
+
+def _wants_usage(body: Body) -> bool:
+    options: Body = body.get("stream_options") or {}
+    return bool(options.get("include_usage"))
 
 
 def _failed(status: Status) -> Response:

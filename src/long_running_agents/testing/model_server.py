@@ -9,7 +9,7 @@ import sys
 from collections.abc import Collection, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from long_running_agents.testing.quirks import Quirk
 from long_running_agents.testing.script import Script
@@ -22,12 +22,11 @@ if TYPE_CHECKING:
 __all__ = ["Quirk", "ScriptedServer", "main"]
 
 _HOST = "127.0.0.1"
+_BACKLOG = 1024
 _INSTALL = (
     "The scripted model server needs starlette and uvicorn: "
     "pip install 'long-running-agents[testing]'"
 )
-# Longer than any pause of a client, which would else find its idle connection closed.
-_KEEP_ALIVE_SECONDS = 3600
 
 
 class ScriptedServer:
@@ -78,9 +77,9 @@ class ScriptedServer:
         """Answer by another script from now on, as if no failure had been served."""
         self._app.use(script)
 
-    async def __aenter__(self) -> "ScriptedServer":
-        self._socket = socket.create_server((_HOST, self._port), backlog=1024)
-        self._server = _make_server(self._app)
+    async def __aenter__(self) -> Self:
+        self._socket = _listen(self._port)
+        self._server = self._app.server()
         await self._server.startup(sockets=[self._socket])
         return self
 
@@ -92,48 +91,42 @@ class ScriptedServer:
     ) -> None:
         if self._server is None or self._socket is None:
             return
-        state = self._server.server_state
-        # Clients see the connection die, as they do when a real server is stopped.
-        for connection in tuple(state.connections):
+        server, self._server, self._socket = self._server, None, None
+        for listener in server.servers:
+            listener.close()
+        # Clients see the connection die, as they do when a real server is stopped: uvicorn's own
+        # shutdown would wait for answers that are scripted never to come.
+        for connection in tuple(server.server_state.connections):
             connection.transport.abort()
+        # One round of the loop, in which the answers under way learn that their clients are gone.
         await asyncio.sleep(0)
-        for task in tuple(state.tasks):
+        tasks = tuple(server.server_state.tasks)
+        for task in tasks:
             task.cancel()
-        await self._server.shutdown(sockets=[self._socket])
-        self._server = self._socket = None
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _listen(port: int) -> socket.socket:
+    # The event loop turns Nagle's delay off only for sockets that name their protocol; with it,
+    # every answer would take 40 ms.
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((_HOST, port))
+        listener.listen(_BACKLOG)
+    except OSError:
+        listener.close()
+        raise
+    return listener
 
 
 def _load_app() -> "type[ModelApp]":
     try:
         # Only those who start the server need its libraries.
-        import uvicorn  # noqa: F401, PLC0415
-
         from long_running_agents.testing.model_app import ModelApp  # noqa: PLC0415
     except ImportError as error:
         raise ImportError(_INSTALL) from error
     return ModelApp
-
-
-def _make_server(app: "ModelApp") -> "uvicorn.Server":
-    import uvicorn  # noqa: PLC0415 - see above
-
-    config = uvicorn.Config(
-        app.asgi,
-        http="h11",
-        ws="none",
-        lifespan="off",
-        # A cut connection is an error to uvicorn, and our purpose.
-        log_config=None,
-        log_level="critical",
-        access_log=False,
-        timeout_keep_alive=_KEEP_ALIVE_SECONDS,
-        timeout_graceful_shutdown=1,
-    )
-    config.load()
-    server = uvicorn.Server(config)
-    # What serve() does without its signal handlers, which belong to the process, not to us.
-    server.lifespan = config.lifespan_class(config)
-    return server
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

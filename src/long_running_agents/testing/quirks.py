@@ -250,16 +250,14 @@ def _auto_choice(body: Body) -> Refusal | None:
     if body.get("tool_choice") == "auto":
         return Refusal(
             400,
-            '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set',
+            '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser',
         )
     return None
 
 
 def _required_choice(body: Body) -> Refusal | None:
     if body.get("tool_choice") == "required":
-        return Refusal(
-            400, 'Invalid value for `tool_choice`: `tool_choice` "required" is not supported'
-        )
+        return Refusal(400, 'Invalid value for `tool_choice`: "required" is not supported')
     return None
 
 
@@ -277,9 +275,10 @@ def _hard_schema(node: object) -> bool:
     schema = cast("Body", node)
     if "$ref" in schema:
         return True
-    alternatives = [*(schema.get("anyOf") or []), *(schema.get("oneOf") or [])]
-    if any(set(option) == {"required"} for option in alternatives):
-        return True
+    for keyword in ("anyOf", "oneOf"):
+        options: list[Body] = schema.get(keyword) or []
+        if any(set(option) == {"required"} for option in options):
+            return True
     return any(_hard_schema(value) for value in schema.values())
 
 

@@ -3,6 +3,7 @@
 import json
 import re
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import TypeAlias, TypedDict, Unpack
 
 _WORD = re.compile(r"\S+\s*|\s+")
@@ -200,7 +201,7 @@ def split(text: str, pieces: int | None = None) -> list[str]:
         return _WORD.findall(text)
     count = min(pieces, len(text))
     bounds = [len(text) * number // count for number in range(count + 1)]
-    return [text[start:end] for start, end in zip(bounds, bounds[1:], strict=False)]
+    return [text[start:end] for start, end in pairwise(bounds)]
 
 
 def estimate_tokens(characters: int) -> int:

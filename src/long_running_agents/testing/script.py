@@ -2,8 +2,8 @@
 
 import json
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, dataclass, field, fields
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import MISSING, dataclass, fields
 from typing import Any, TypeAlias, TypeVar, cast
 
 from long_running_agents.testing.reply import (
@@ -79,7 +79,7 @@ _FORMS: dict[str, tuple[type, ...]] = {
     "replies": (list,),
     "rules": (list,),
 }
-_Made = TypeVar("_Made")
+_Made = TypeVar("_Made", bound="Script | Rule | Reply | ToolCall | Failure")
 
 
 class ServedFailures:
@@ -124,7 +124,7 @@ class Script:
     A client that restarts and resends its history is therefore given the same reply again.
     """
 
-    rules: tuple[Rule, ...] = field(default=())
+    rules: tuple[Rule, ...]
     """The rules; the first that matches the last user message is used."""
 
     def reply_for(self, messages: Sequence[Message], served: ServedFailures | None = None) -> Reply:
@@ -163,8 +163,9 @@ class Script:
             data = json.loads(text)
         except ValueError as error:
             raise ValueError(f"The script is not JSON: {error}.") from error
-        rules = _checked(data, ("rules",), "the script").get("rules", [])
-        return cls(tuple(_rule(item, f"rules[{number}]") for number, item in enumerate(rules)))
+        script = _checked(data, _names(cls), "The script")
+        _collect(script, "rules", "rules", _rule)
+        return _made(cls, script, "The script")
 
 
 def _position(messages: Sequence[Message]) -> tuple[str, int]:
@@ -219,28 +220,29 @@ def _plain(value: Reply | ToolCall | Failure) -> dict[str, object]:
 
 
 def _rule(data: object, where: str) -> Rule:
-    rule = _checked(data, ("when", "replies"), where)
-    replies = [
-        _reply(item, f"{where}.replies[{number}]")
-        for number, item in enumerate(rule.get("replies", []))
-    ]
-    return _made(Rule, {"when": rule.get("when", ""), "replies": tuple(replies)}, where)
+    rule = _checked(data, _names(Rule), where)
+    _collect(rule, "replies", f"{where}.replies", _reply)
+    return _made(Rule, rule, where)
 
 
 def _reply(data: object, where: str) -> Reply:
-    reply = dict(_checked(data, _names(Reply), where))
-    found = [
-        _made(
-            ToolCall,
-            _checked(item, _names(ToolCall), f"{where}.calls[{number}]"),
-            f"{where}.calls[{number}]",
-        )
-        for number, item in enumerate(reply.get("calls", []))
-    ]
-    reply["calls"] = tuple(found)
+    reply = _checked(data, _names(Reply), where)
+    _collect(reply, "calls", f"{where}.calls", _tool_call)
     if reply.get("failure") is not None:
         reply["failure"] = _failure(reply["failure"], f"{where}.failure")
     return _made(Reply, reply, where)
+
+
+def _tool_call(data: object, where: str) -> ToolCall:
+    return _made(ToolCall, _checked(data, _names(ToolCall), where), where)
+
+
+def _collect(
+    owner: dict[str, Any], name: str, where: str, read: Callable[[object, str], object]
+) -> None:
+    if name in owner:
+        items = enumerate(owner[name])
+        owner[name] = tuple(read(item, f"{where}[{number}]") for number, item in items)
 
 
 def _failure(data: dict[str, Any], where: str) -> Failure:
@@ -253,13 +255,21 @@ def _failure(data: dict[str, Any], where: str) -> Failure:
     return _made(kind, _checked(rest, _names(kind), where), where)
 
 
-def _names(kind: type[Reply | ToolCall | Failure]) -> tuple[str, ...]:
+def _names(kind: type[_Made]) -> tuple[str, ...]:
     return tuple(item.name for item in fields(kind))
+
+
+def _required(kind: type[_Made]) -> tuple[str, ...]:
+    given = [item for item in fields(kind) if item.default is MISSING]
+    return tuple(item.name for item in given if item.default_factory is MISSING)
 
 
 def _checked(data: object, names: tuple[str, ...], where: str) -> dict[str, Any]:
     if not isinstance(data, dict):
-        raise ValueError(f"{where} is {data!r}: expected an object with {', '.join(names)}.")
+        # The text is wrong, not the caller: a ValueError, as for all that it can hold.
+        raise ValueError(  # noqa: TRY004
+            f"{where} is {data!r}: expected an object with {', '.join(names)}."
+        )
     checked = cast("dict[str, Any]", data)
     for name, value in checked.items():
         if name not in names:
@@ -271,14 +281,17 @@ def _checked(data: object, names: tuple[str, ...], where: str) -> dict[str, Any]
             forms = " or ".join(
                 "null" if form is _ABSENT else form.__name__ for form in _FORMS[name]
             )
-            raise ValueError(f"{where}.{name} is {value!r}: expected {forms}.")
-    return checked
+            raise ValueError(  # noqa: TRY004 - as above
+                f"{where}.{name} is {value!r}: expected {forms}."
+            )
+    return dict(checked)
 
 
 def _made(kind: type[_Made], values: Mapping[str, Any], where: str) -> _Made:
+    missing = [name for name in _required(kind) if name not in values]
+    if missing:
+        raise ValueError(f"{where} lacks {', '.join(missing)}.")
     try:
         return kind(**values)
-    except TypeError as error:
-        raise ValueError(f"{where} is not complete: {error}.") from error
     except ValueError as error:
         raise ValueError(f"{where}: {error}") from error

@@ -1,7 +1,7 @@
 """A Pydantic AI model that plays a script, without a network."""
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, TypeAlias, assert_never
@@ -257,8 +257,10 @@ def _parts(reply: Reply) -> list[ModelResponsePart]:
         parts.append(ThinkingPart(reply.thinking))
     if reply.text:
         parts.append(TextPart(reply.text))
-    for call in reply.calls:
-        parts.append(ToolCallPart(call.tool, dict(call.args), tool_call_id=_call_id(call.id)))
+    parts.extend(
+        ToolCallPart(call.tool, dict(call.args), tool_call_id=_call_id(call.id))
+        for call in reply.calls
+    )
     return parts
 
 

@@ -1,0 +1,1 @@
+"""Thinking: from a stored message to its answer, fact by fact."""

@@ -1,0 +1,160 @@
+"""The ledger as a capability: steps and tool calls are on disk before anyone acts on them."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic_ai.capabilities import AbstractCapability
+from pydantic_ai.capabilities.abstract import (
+    ValidatedToolArgs,
+    WrapModelRequestHandler,
+    WrapToolExecuteHandler,
+)
+from pydantic_ai.exceptions import ToolFailed
+from pydantic_ai.messages import ModelRequest, ModelResponse, ToolCallPart, ToolReturnPart
+from pydantic_ai.models import ModelRequestContext
+from pydantic_ai.tools import RunContext, ToolDefinition
+from typing_extensions import override
+
+from long_running_agents.agent import transcript
+from long_running_agents.agent.recorder import Step, TurnRecorder
+from long_running_agents.agent.words import Words
+from long_running_agents.domain.events import Event, TextWritten, ToolCalled
+from long_running_agents.domain.tool import (
+    UNCERTAIN_MESSAGE,
+    CallState,
+    Replay,
+    ToolCallRecord,
+    replay,
+)
+from long_running_agents.models.pricing import PriceList
+from long_running_agents.tools.deps import TurnDeps
+from long_running_agents.tools.effects import effect_of
+
+
+@dataclass
+class Ledger(AbstractCapability[TurnDeps]):
+    """Writes each step when it is complete, and each tool call before and after it runs."""
+
+    recorder: TurnRecorder
+    words: Words
+    prices: PriceList = field(default_factory=PriceList)
+
+    @override
+    async def wrap_model_request(
+        self,
+        ctx: RunContext[TurnDeps],
+        *,
+        request_context: ModelRequestContext,
+        handler: WrapModelRequestHandler,
+    ) -> ModelResponse:
+        response = await handler(request_context)
+        response = transcript.with_own_ids(response, self.recorder.calls)
+        request = request_context.messages[-1]
+        assert isinstance(request, ModelRequest), "the loop always asks with a request"  # noqa: S101
+        await self.recorder.step(self._facts(request, response, request_context))
+        return response
+
+    def _facts(
+        self, request: ModelRequest, response: ModelResponse, context: ModelRequestContext
+    ) -> Step:
+        recorder = self.recorder
+        number = recorder.spent.steps + 1
+        tools = {tool.name: tool for tool in context.model_request_parameters.function_tools}
+        calls = [
+            ToolCallRecord(
+                turn_id=recorder.turn.id,
+                session_id=recorder.turn.session_id,
+                call_id=part.tool_call_id,
+                step=number,
+                position=place,
+                tool=part.tool_name,
+                args=part.args_as_json_str(),
+                effect=effect_of(tools.get(part.tool_name)),
+                state=CallState.REQUESTED,
+            )
+            for place, part in enumerate(transcript.calls_of(response))
+        ]
+        outcomes = list(self._never_ran(request))
+        return Step(
+            messages=[transcript.stored(request, number), transcript.stored(response, number)],
+            usage=self.prices.usage_of(response, context.messages),
+            model=self.words.answering,
+            calls=calls,
+            outcomes=outcomes,
+            events=[
+                *(recorder.returned(call, state, told) for call, state, told in outcomes),
+                *self.words.news(),
+                *_said(response, calls),
+            ],
+        )
+
+    def _never_ran(self, request: ModelRequest) -> Iterator[tuple[str, CallState, str]]:
+        """Calls that were turned down before they ran: unknown tools and bad arguments."""
+        for part in request.parts:
+            if isinstance(part, ToolReturnPart):
+                call = self.recorder.calls.get(part.tool_call_id)
+                if call is not None and not call.state.resolved:
+                    told = transcript.result_text(part.model_response_str(wrap_if_error=False))
+                    yield part.tool_call_id, CallState.FAILED, told
+
+    @override
+    async def wrap_tool_execute(
+        self,
+        ctx: RunContext[TurnDeps],
+        *,
+        call: ToolCallPart,
+        tool_def: ToolDefinition,
+        args: ValidatedToolArgs,
+        handler: WrapToolExecuteHandler,
+    ) -> Any:
+        record = self.recorder.calls[call.tool_call_id]
+        match replay(record.state, record.effect):
+            case Replay.RETURN_RESULT:
+                return _again(record)
+            case Replay.REPORT_UNCERTAIN:
+                told = UNCERTAIN_MESSAGE.format(tool=call.tool_name)
+                await self._resolve(call, CallState.UNCERTAIN, told)
+                raise ToolFailed(told)
+            case Replay.RUN:
+                return await self._run(call, record, args, handler)
+
+    async def _run(
+        self,
+        call: ToolCallPart,
+        record: ToolCallRecord,
+        args: ValidatedToolArgs,
+        handler: WrapToolExecuteHandler,
+    ) -> Any:
+        await self.recorder.start(call.tool_call_id, record.effect)
+        try:
+            result = await handler(args)
+        except ToolFailed as failure:
+            await self._resolve(call, CallState.FAILED, failure.message)
+            raise
+        await self._resolve(call, CallState.DONE, result)
+        return result
+
+    async def _resolve(self, call: ToolCallPart, state: CallState, result: object) -> None:
+        text = transcript.result_text(result)
+        shown = result if isinstance(result, str) else text
+        await self.recorder.resolve(call.tool_call_id, state, text, shown)
+
+
+def _again(record: ToolCallRecord) -> object:
+    value = transcript.result_value(record.result)
+    if record.state is CallState.DONE:
+        return value
+    raise ToolFailed(str(value))
+
+
+def _said(response: ModelResponse, calls: Sequence[ToolCallRecord]) -> Iterator[Event]:
+    if text := transcript.text_of(response):
+        yield TextWritten(text=text)
+    for part, call in zip(transcript.calls_of(response), calls, strict=True):
+        yield ToolCalled(
+            tool=part.tool_name,
+            input=part.args_as_dict(raise_if_invalid=False),
+            tool_call_id=part.tool_call_id,
+            effect=call.effect,
+        )

@@ -1,0 +1,43 @@
+"""How a turn can come to rest."""
+
+from dataclasses import dataclass
+
+from long_running_agents.domain.budget import LimitHit
+from long_running_agents.errors import LraError
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """The model gave its final answer."""
+
+    text: str
+    model: str
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """Calls wait for a person."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """A person stopped the turn; these words had been written."""
+
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class Limited:
+    """A budget was used up."""
+
+    hit: LimitHit
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """The turn could not go on."""
+
+    error: LraError
+
+
+Outcome = Answered | Waiting | Stopped | Limited | Failed

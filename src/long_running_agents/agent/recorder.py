@@ -1,0 +1,202 @@
+"""The clerk of one turn: writes each fact down, then has it rung."""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from long_running_agents.agent.hub import Hub
+from long_running_agents.domain.approval import Approval, ApprovalState
+from long_running_agents.domain.budget import Spent, Usage
+from long_running_agents.domain.events import (
+    ApprovalRequested,
+    Delta,
+    Event,
+    Passing,
+    Recorded,
+    ToolReturned,
+)
+from long_running_agents.domain.ids import ApprovalId, new_id
+from long_running_agents.domain.ports import Clock
+from long_running_agents.domain.tool import CallState, Effect, ToolCallRecord
+from long_running_agents.domain.turn import Turn
+from long_running_agents.store import approvals, audit, events, ledger, messages, turns, usage
+from long_running_agents.store.database import Database, Transaction
+from long_running_agents.store.messages import StoredMessage
+
+T = TypeVar("T")
+
+_PREVIEW = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """All facts of one finished step; they are written together or not at all."""
+
+    messages: Sequence[StoredMessage]
+    usage: Usage
+    model: str
+    calls: Sequence[ToolCallRecord]
+    events: Sequence[Event]
+    outcomes: Sequence[tuple[str, CallState, str]] = ()
+    """Calls of the step before that never ran: id, state, what the model was told."""
+
+
+class TurnRecorder:
+    """Writes down one turn while it runs.
+
+    After ``close`` nothing more is written: a tool that outlives its turn speaks to nobody.
+    """
+
+    def __init__(self, turn: Turn, *, database: Database, hub: Hub, clock: Clock) -> None:
+        self.turn = turn
+        self.spent: Spent = turn.spent
+        self.calls: dict[str, ToolCallRecord] = {}
+        self.closed = False
+        self._approvals: dict[str, Approval] = {}
+        self._database = database
+        self._hub = hub
+        self._clock = clock
+        self._since = clock.monotonic()
+        self._started: dict[str, float] = {}
+
+    async def load(self) -> None:
+        """Read what earlier lives of the turn have written."""
+        turn_id = self.turn.id
+        records, self._approvals = await self._database.read(
+            lambda tx: (ledger.of_turn(tx, turn_id), approvals.of_turn(tx, turn_id))
+        )
+        self.calls = {record.call_id: record for record in records}
+
+    def whisper(self, delta: Delta) -> None:
+        """Pass a delta on."""
+        if not self.closed:
+            self._hub.whisper(
+                Passing(session_id=self.turn.session_id, turn_id=self.turn.id, delta=delta)
+            )
+
+    def seconds(self) -> float:
+        """How long the turn has run, over all its lives."""
+        return self.spent.seconds + self._clock.monotonic() - self._since
+
+    async def step(self, step: Step) -> None:
+        """Write a finished step: messages, usage, intents and events in one transaction."""
+        now = self._clock.now()
+        turn = self.turn
+        seconds = self._clock.monotonic() - self._since
+        spent = self.spent.after_step(step.usage, tool_calls=len(step.calls), seconds=seconds)
+
+        def work(tx: Transaction) -> list[Recorded]:
+            messages.append(tx, turn.session_id, turn.id, step.messages, now)
+            usage.record(tx, turn.session_id, turn.id, spent.steps, step.model, step.usage, now)
+            turns.spend(tx, turn.id, spent)
+            if step.calls:
+                ledger.request(tx, step.calls)
+            for call_id, state, told in step.outcomes:
+                ledger.resolve(tx, turn.id, call_id, state, told, now)
+            return events.append(tx, turn.session_id, turn.id, step.events, now)
+
+        await self._write(work)
+        self._since += seconds
+        self.spent = spent
+        for call_id, state, told in step.outcomes:
+            self.calls[call_id] = replace(self.calls[call_id], state=state, result=told)
+        self.calls |= {call.call_id: call for call in step.calls}
+
+    async def start(self, call_id: str, effect: Effect) -> None:
+        """Note that a call begins; a ONCE call not before the disk knows."""
+        self._started[call_id] = self._clock.monotonic()
+        if effect is Effect.ONCE:
+            turn_id, now = self.turn.id, self._clock.now()
+            await self._write(lambda tx: ledger.start(tx, turn_id, call_id, effect, now) or [])
+            self.calls[call_id] = replace(self.calls[call_id], state=CallState.STARTED)
+
+    async def resolve(self, call_id: str, state: CallState, result: str, shown: str) -> None:
+        """Write a call's outcome."""
+        now = self._clock.now()
+        turn = self.turn
+        event = self.returned(call_id, state, shown)
+
+        def work(tx: Transaction) -> list[Recorded]:
+            ledger.resolve(tx, turn.id, call_id, state, result, now)
+            return events.append(tx, turn.session_id, turn.id, [event], now)
+
+        await self._write(work)
+        self.calls[call_id] = replace(self.calls[call_id], state=state, result=result)
+
+    def returned(self, call_id: str, state: CallState, shown: str) -> ToolReturned:
+        """The event that tells of an outcome."""
+        began = self._started.get(call_id)
+        duration = 0.0 if began is None else self._clock.monotonic() - began
+        return ToolReturned(
+            tool=self.calls[call_id].tool,
+            tool_call_id=call_id,
+            result_preview=shown[:_PREVIEW],
+            duration_ms=round(duration * 1000),
+            success=state is CallState.DONE,
+            outcome=state,
+        )
+
+    def begun(self, call_id: str) -> bool:
+        """Whether a call ran or began to in an earlier life."""
+        return self.calls[call_id].state not in (CallState.REQUESTED, CallState.WAITING)
+
+    def approval(self, call_id: str) -> Approval | None:
+        """The question about a call, if one was asked."""
+        return self._approvals.get(call_id)
+
+    async def ask(self, call_id: str, question: str) -> None:
+        """Store a question about a call."""
+        now = self._clock.now()
+        turn, call = self.turn, self.calls[call_id]
+        approval = Approval(
+            id=ApprovalId(new_id("approval", now)),
+            session_id=turn.session_id,
+            turn_id=turn.id,
+            call_id=call_id,
+            tool=call.tool,
+            args=call.args,
+            question=question,
+            state=ApprovalState.OPEN,
+            asked_at=now,
+        )
+        event = ApprovalRequested(
+            approval_id=approval.id,
+            tool=call.tool,
+            input=json.loads(call.args),
+            tool_call_id=call_id,
+            question=question,
+        )
+
+        def work(tx: Transaction) -> list[Recorded]:
+            approvals.ask(tx, approval)
+            ledger.wait(tx, turn.id, call_id)
+            return events.append(tx, turn.session_id, turn.id, [event], now)
+
+        await self._write(work)
+        self._approvals[call_id] = approval
+
+    async def deny(self, call_id: str, reason: str) -> None:
+        """Write that a call may not run."""
+        entry = audit.Entry(
+            at=self._clock.now(),
+            actor="policy",
+            action="deny",
+            subject=self.calls[call_id].tool,
+            detail=reason,
+        )
+        await self._write(lambda tx: audit.note(tx, entry) or [])
+        await self.resolve(call_id, CallState.DENIED, json.dumps(reason), reason)
+
+    async def _write(self, work: Callable[[Transaction], list[Recorded]]) -> None:
+        if self.closed:
+            raise TurnLeftError
+        self._hub.publish(await self._database.write(work))
+
+    def close(self) -> None:
+        """Write nothing more."""
+        self.closed = True
+
+
+class TurnLeftError(Exception):
+    """A tool finished after its turn had ended; there is no place left for its result."""

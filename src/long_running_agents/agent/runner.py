@@ -1,0 +1,217 @@
+"""The study: one turn through the agent loop, from where its log ends to where it comes to rest."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic_ai import Agent, AgentRetries, DeferredToolRequests, UsageLimits
+from pydantic_ai.exceptions import AgentRunError
+from pydantic_ai.messages import ModelMessage, ModelResponse
+from pydantic_ai.settings import ModelSettings
+from pydantic_ai.toolsets import AbstractToolset
+
+from long_running_agents.agent import transcript
+from long_running_agents.agent.hub import Hub
+from long_running_agents.agent.ledger import Ledger
+from long_running_agents.agent.limits import BudgetGuard
+from long_running_agents.agent.outcome import Answered, Failed, Limited, Outcome, Stopped, Waiting
+from long_running_agents.agent.recorder import TurnRecorder
+from long_running_agents.agent.words import Words
+from long_running_agents.domain.budget import LimitHit, Limits
+from long_running_agents.domain.policy import Rules
+from long_running_agents.domain.ports import Clock
+from long_running_agents.domain.turn import Turn
+from long_running_agents.errors import (
+    CorruptData,
+    LimitReached,
+    LraError,
+    ModelUnavailable,
+    StorageFailed,
+)
+from long_running_agents.models.listening import Choice
+from long_running_agents.models.pricing import PriceList
+from long_running_agents.store.database import Database
+from long_running_agents.tools.containment import Containment
+from long_running_agents.tools.deps import TurnDeps
+from long_running_agents.tools.gate import Gate
+
+log = logging.getLogger(__name__)
+
+_GRACE = 0.5
+"""Seconds a stopped turn's tools get to let go before they are left behind."""
+
+# The step limit bounds repetitions; a model that errs may err until then.
+_RETRIES = AgentRetries(tools=1_000_000, output=3)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSettings:
+    """What the runner needs of the settings."""
+
+    instructions: Callable[[], str]
+    limits: Limits
+    rules: Rules
+    tool_timeout: float
+    result_limit: int
+    retries: int
+    model: ModelSettings
+
+
+class TurnRunner:
+    """Drives turns through Pydantic AI. It never touches sockets, and names no tool or provider."""
+
+    def __init__(
+        self,
+        *,
+        database: Database,
+        hub: Hub,
+        clock: Clock,
+        toolsets: Sequence[AbstractToolset[TurnDeps]],
+        settings: RunSettings,
+    ) -> None:
+        self._database = database
+        self._hub = hub
+        self._clock = clock
+        self._settings = settings
+        self._prices = PriceList()
+        self._agent: Agent[TurnDeps, str | DeferredToolRequests] = Agent(
+            deps_type=TurnDeps,
+            output_type=[str, DeferredToolRequests],
+            name="lra",
+            toolsets=toolsets,
+            retries=_RETRIES,
+        )
+
+    async def run(
+        self,
+        turn: Turn,
+        history: list[ModelMessage],
+        choices: Sequence[Choice],
+        *,
+        fresh: bool,
+        stopping: Callable[[], bool],
+    ) -> Outcome:
+        """Take a turn from where its log ends to where it comes to rest.
+
+        Args:
+            turn: The turn, claimed by this process.
+            history: What came before, this turn's own messages included.
+            choices: The model to ask, then its fallbacks.
+            fresh: Whether the turn has no messages of its own yet.
+            stopping: Whether a cancellation means that a person stopped the turn.
+        """
+        if not fresh and (answer := _answered(history)) is not None:
+            # Died after the last step and before coming to rest: nothing is left to do.
+            return Answered(answer, choices[0].name)
+        recorder = TurnRecorder(turn, database=self._database, hub=self._hub, clock=self._clock)
+        if not fresh:
+            await recorder.load()
+        run = _Run(recorder, choices, self._settings, self._clock, self._prices)
+        work = asyncio.create_task(self._loop(run, turn.prompt if fresh else None, history))
+        return await run.watch(work, stopping)
+
+    async def _loop(self, run: "_Run", prompt: str | None, history: list[ModelMessage]) -> Outcome:
+        result = await self._agent.run(
+            prompt,
+            message_history=history,
+            deps=TurnDeps(
+                turn=run.recorder.turn,
+                clock=self._clock,
+                database=self._database,
+                announce=self._hub.publish,
+            ),
+            model=run.words.choices[0].model,
+            model_settings=self._settings.model,
+            instructions=self._settings.instructions(),
+            usage_limits=UsageLimits(request_limit=None),
+            capabilities=run.capabilities(),
+        )
+        if isinstance(result.output, DeferredToolRequests):
+            return Waiting()
+        return Answered(result.output, run.words.answering)
+
+
+class _Run:
+    """The parts that serve one run of a turn."""
+
+    def __init__(
+        self,
+        recorder: TurnRecorder,
+        choices: Sequence[Choice],
+        settings: RunSettings,
+        clock: Clock,
+        prices: PriceList,
+    ) -> None:
+        self.recorder = recorder
+        self._settings = settings
+        self._clock = clock
+        self.words = Words(recorder, choices, settings.retries, settings.limits, clock)
+        self._budget = BudgetGuard(recorder, settings.limits)
+        self._ledger = Ledger(recorder, self.words, prices)
+
+    def capabilities(self) -> list[Any]:
+        """Outermost first."""
+        return [
+            Gate(self._settings.rules, self.recorder),
+            self._ledger,
+            Containment(self._settings.tool_timeout, self._settings.result_limit, self._clock),
+            self._budget,
+            self.words,
+        ]
+
+    async def watch(self, work: asyncio.Task[Outcome], stopping: Callable[[], bool]) -> Outcome:
+        """Wait for the work, but not longer than the turn may run, nor after it was cancelled."""
+        alarm = asyncio.create_task(self._alarm())
+        try:
+            await asyncio.wait({work, alarm}, return_when=asyncio.FIRST_COMPLETED)
+            if not work.done():
+                await self._leave(work)
+                seconds = self._settings.limits.seconds or 0.0
+                return Limited(LimitHit("seconds", f"the turn has run for {seconds:g} seconds"))
+            return self._outcome(work)
+        except asyncio.CancelledError:
+            await self._leave(work)
+            task = asyncio.current_task()
+            if not stopping() or task is None:
+                raise
+            task.uncancel()
+            return Stopped("".join(self.words.heard))
+        finally:
+            alarm.cancel()
+            self.recorder.close()
+
+    async def _alarm(self) -> None:
+        if self._settings.limits.seconds is None:
+            await asyncio.get_running_loop().create_future()
+        else:
+            await self._clock.sleep(self._settings.limits.seconds - self.recorder.seconds())
+
+    async def _leave(self, work: asyncio.Task[Outcome]) -> None:
+        """Cancel the work; a tool that does not let go in time is left behind, unheard."""
+        work.cancel()
+        await asyncio.wait([work], timeout=_GRACE)
+        self.recorder.close()
+
+    def _outcome(self, work: asyncio.Task[Outcome]) -> Outcome:
+        try:
+            return work.result()
+        except LimitReached as error:
+            return Limited(self._budget.hit or LimitHit("limit", error.message))
+        except (StorageFailed, CorruptData):
+            raise
+        except LraError as error:
+            return Failed(error)
+        except AgentRunError as error:
+            return Failed(ModelUnavailable(f"The model's answer was of no use: {error}."))
+        except Exception as error:  # The outermost ring: a bug ends one turn, not the house.
+            log.exception("turn %s failed", self.recorder.turn.id)
+            return Failed(LraError(f"Something broke: {type(error).__name__}: {error}."))
+
+
+def _answered(history: Sequence[ModelMessage]) -> str | None:
+    last = history[-1]
+    if isinstance(last, ModelResponse) and not transcript.calls_of(last):
+        return transcript.text_of(last) or None
+    return None

@@ -1,0 +1,128 @@
+"""Sessions as a service: list, rename, fork, export, delete. No model is needed for any of it."""
+
+from collections.abc import Sequence
+from typing import Literal
+
+from long_running_agents.agent import export
+from long_running_agents.domain.events import ModelChanged, Recorded
+from long_running_agents.domain.ids import SessionId, TurnId, new_id
+from long_running_agents.domain.ports import Clock
+from long_running_agents.domain.session import Mode, Session, SessionPreview
+from long_running_agents.domain.task import Task
+from long_running_agents.domain.tool import ToolCallRecord
+from long_running_agents.domain.turn import Turn
+from long_running_agents.errors import Busy, UsageError
+from long_running_agents.store import events, forks, ledger, messages, sessions, tasks, turns
+from long_running_agents.store.database import Database, Transaction
+
+Format = Literal["md", "jsonl"]
+
+
+class SessionService:
+    """Looks after sessions."""
+
+    def __init__(self, database: Database, clock: Clock) -> None:
+        self._database = database
+        self._clock = clock
+
+    async def create(self, *, title: str = "New session", model: str | None = None) -> Session:
+        """Begin an empty session."""
+        now = self._clock.now()
+        session = Session(
+            id=SessionId(new_id("session", now)),
+            title=title,
+            mode=Mode.BOUNDED,
+            model=model,
+            created_at=now,
+            updated_at=now,
+        )
+        await self._database.write(lambda tx: sessions.create(tx, session))
+        return session
+
+    async def get(self, session_id: SessionId) -> Session:
+        """Look a session up."""
+        return await self._database.read(lambda tx: sessions.get(tx, session_id))
+
+    async def newest(self) -> Session | None:
+        """The session something was said in last."""
+        return await self._database.read(sessions.newest)
+
+    async def previews(
+        self, *, limit: int = 50, offset: int = 0, search: str = ""
+    ) -> Sequence[SessionPreview]:
+        """List sessions, the latest first."""
+        return await self._database.read(
+            lambda tx: sessions.previews(tx, limit=limit, offset=offset, search=search)
+        )
+
+    async def turns(self, session_id: SessionId) -> Sequence[Turn]:
+        """A session's turns, in order."""
+
+        def work(tx: Transaction) -> list[Turn]:
+            sessions.get(tx, session_id)
+            return turns.of_session(tx, session_id)
+
+        return await self._database.read(work)
+
+    async def tasks(self, session_id: SessionId) -> Sequence[Task]:
+        """A session's tasks."""
+
+        def work(tx: Transaction) -> list[Task]:
+            sessions.get(tx, session_id)
+            return tasks.of_session(tx, session_id)
+
+        return await self._database.read(work)
+
+    async def events(self, session_id: SessionId, after: int = 0) -> Sequence[Recorded]:
+        """A session's events after a number."""
+        return await self._database.read(lambda tx: events.after(tx, session_id, after))
+
+    async def uncertain(self, session_id: SessionId | None = None) -> Sequence[ToolCallRecord]:
+        """Calls that were cut off and whose effect nobody knows."""
+        return await self._database.read(lambda tx: ledger.uncertain(tx, session_id))
+
+    async def rename(self, session_id: SessionId, title: str) -> None:
+        """Give a session another title."""
+        if not title.strip():
+            raise UsageError("The title is empty.", hint="Give the session a name.")
+        await self._database.write(lambda tx: sessions.rename(tx, session_id, title.strip()))
+
+    async def choose_model(self, session_id: SessionId, model: str) -> Sequence[Recorded]:
+        """Use another model from the next turn on."""
+        now = self._clock.now()
+
+        def work(tx: Transaction) -> list[Recorded]:
+            sessions.choose_model(tx, session_id, model)
+            return events.append(tx, session_id, None, [ModelChanged(model=model)], now)
+
+        return await self._database.write(work)
+
+    async def fork(self, session_id: SessionId, *, at: TurnId | None = None) -> Session:
+        """Begin a new session with a copy of an old one, up to and including a turn."""
+        now = self._clock.now()
+        return await self._database.write(lambda tx: forks.fork(tx, session_id, at=at, now=now))
+
+    async def delete(self, session_id: SessionId) -> None:
+        """Delete a session with everything in it."""
+
+        def work(tx: Transaction) -> None:
+            sessions.get(tx, session_id)
+            if turns.current(tx, session_id) is not None:
+                raise Busy("A turn of this session is not finished.", hint="Stop it first.")
+            sessions.remove(tx, session_id)
+
+        await self._database.write(work)
+
+    async def export(self, session_id: SessionId, form: Format) -> str:
+        """Write a session out as text."""
+
+        def work(tx: Transaction) -> str:
+            session = sessions.get(tx, session_id)
+            told = turns.of_session(tx, session_id)
+            facts = events.after(tx, session_id, 0)
+            if form == "md":
+                return export.markdown(session, told, facts)
+            logs = {turn.id: messages.of_turn(tx, turn.id) for turn in told}
+            return export.json_lines(session, told, logs, facts)
+
+        return await self._database.read(work)

@@ -1,0 +1,112 @@
+"""Between the library's messages and the text we store."""
+
+import secrets
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from pydantic import TypeAdapter
+from pydantic_ai.messages import (
+    ModelMessage,
+    ModelMessagesTypeAdapter,
+    ModelRequest,
+    ModelResponse,
+    ModelResponsePart,
+    TextPart,
+    ToolCallPart,
+    ToolReturnPart,
+    UserPromptPart,
+)
+
+from long_running_agents.domain.tool import CallState, ToolCallRecord
+from long_running_agents.domain.turn import Turn
+from long_running_agents.store.messages import StoredMessage
+
+_MESSAGE: TypeAdapter[ModelMessage] = TypeAdapter(ModelMessage)
+_ANYTHING: TypeAdapter[Any] = TypeAdapter(Any)
+
+
+def stored(message: ModelMessage, step: int) -> StoredMessage:
+    """A message as text; instructions are made anew for each request and are not kept."""
+    if isinstance(message, ModelRequest):
+        message = replace(message, instructions=None)
+    return StoredMessage(
+        step=step, kind=message.kind, body=_MESSAGE.dump_json(message, exclude_none=True).decode()
+    )
+
+
+def loaded(stored_messages: Sequence[StoredMessage]) -> list[ModelMessage]:
+    """Messages from their text, all in one pass."""
+    bodies = ",".join(message.body for message in stored_messages)
+    return ModelMessagesTypeAdapter.validate_json(f"[{bodies}]")
+
+
+def text_of(response: ModelResponse) -> str:
+    """The words of a response."""
+    return "\n\n".join(part.content for part in response.parts if isinstance(part, TextPart))
+
+
+def calls_of(response: ModelResponse) -> list[ToolCallPart]:
+    """The tool calls of a response."""
+    return [part for part in response.parts if isinstance(part, ToolCallPart)]
+
+
+def with_own_ids(response: ModelResponse, taken: Iterable[str]) -> ModelResponse:
+    """Give calls new ids where the server's are missing or used before in this turn."""
+    used = set(taken)
+    parts: list[ModelResponsePart] = []
+    for part in response.parts:
+        if isinstance(part, ToolCallPart):
+            known = part.tool_call_id if part.tool_call_id not in used else ""
+            call_id = known or f"call_{secrets.token_hex(8)}"
+            used.add(call_id)
+            parts.append(replace(part, tool_call_id=call_id))
+        else:
+            parts.append(part)
+    return replace(response, parts=parts)
+
+
+def result_text(result: object) -> str:
+    """A tool's result as JSON text."""
+    return _ANYTHING.dump_json(result, fallback=str).decode()
+
+
+def result_value(text: str | None) -> object:
+    """A tool's result from its JSON text."""
+    return None if text is None else _ANYTHING.validate_json(text)
+
+
+def closing(
+    turn: Turn, messages: Sequence[ModelMessage], calls: Sequence[ToolCallRecord]
+) -> list[ModelMessage]:
+    """What an unfinished turn's log lacks to be followed by another turn.
+
+    Every question gets an answer and every call a result, whatever ended the turn.
+    """
+    missing: list[ModelMessage] = []
+    last = messages[-1] if messages else None
+    if last is None:
+        missing.append(ModelRequest(parts=[UserPromptPart(turn.prompt)]))
+    elif isinstance(last, ModelResponse):
+        open_calls = calls_of(last)
+        if not open_calls:
+            return []
+        known = {call.call_id: call for call in calls}
+        missing.append(
+            ModelRequest(
+                parts=[_outcome(part, known.get(part.tool_call_id)) for part in open_calls]
+            )
+        )
+    note = turn.answer or f"(This turn ended without an answer: {turn.error or turn.status}.)"
+    return [*missing, ModelResponse(parts=[TextPart(note)], model_name="lra")]
+
+
+def _outcome(part: ToolCallPart, call: ToolCallRecord | None) -> ToolReturnPart:
+    done = call is not None and call.state is CallState.DONE
+    content = result_value(call.result) if call is not None else None
+    return ToolReturnPart(
+        tool_name=part.tool_name,
+        content=content if content is not None or done else "Not run: the turn ended before.",
+        tool_call_id=part.tool_call_id,
+        outcome="success" if done else "failed",
+    )

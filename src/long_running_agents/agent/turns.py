@@ -1,0 +1,296 @@
+"""The front desk: accepts messages, keeps them in line, and answers for what becomes of them."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+
+from long_running_agents.agent import history, transcript
+from long_running_agents.agent.history import View
+from long_running_agents.agent.hub import Heard, Hub
+from long_running_agents.agent.outcome import Failed, Outcome, Stopped
+from long_running_agents.agent.runner import TurnRunner
+from long_running_agents.agent.settling import settle
+from long_running_agents.domain.approval import Approval, ApprovalState
+from long_running_agents.domain.events import (
+    ApprovalResolved,
+    MessageAccepted,
+    Recorded,
+    TurnResumed,
+)
+from long_running_agents.domain.ids import ApprovalId, SessionId, TurnId, new_id
+from long_running_agents.domain.ports import Clock, Engine
+from long_running_agents.domain.session import Mode, Session, title_from
+from long_running_agents.domain.turn import RETRYABLE, Origin, Turn, TurnStatus
+from long_running_agents.errors import Busy, LraError, NotFound, UsageError
+from long_running_agents.models.factory import ModelSource
+from long_running_agents.store import approvals, audit, events, sessions, turns
+from long_running_agents.store.database import Database, Transaction
+from long_running_agents.store.messages import StoredMessage
+
+log = logging.getLogger(__name__)
+
+WORK = "turn"
+"""The kind of work the engine knows turns by."""
+
+_MOST_ATTEMPTS = 10
+"""Deaths without a step between them before a turn is given up."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Claimed:
+    turn: Turn
+    session: Session
+    log: list[StoredMessage]
+    news: list[Recorded]
+
+
+class TurnService:
+    """Start, stop, answer, resume and retry turns; one per session at a time, in order."""
+
+    def __init__(
+        self,
+        *,
+        database: Database,
+        hub: Hub,
+        clock: Clock,
+        runner: TurnRunner,
+        models: ModelSource,
+        view: View,
+    ) -> None:
+        self._database = database
+        self._hub = hub
+        self._clock = clock
+        self._runner = runner
+        self._models = models
+        self._view = view
+        self._engine: Engine | None = None
+        self._stopping: set[TurnId] = set()
+        self._settled: dict[TurnId, asyncio.Event] = {}
+        self._broken: dict[TurnId, LraError] = {}
+
+    async def open(self, engine: Engine) -> None:
+        """Take up work: whatever was unfinished goes on."""
+        self._engine = engine
+        for turn in await self._database.read(turns.unfinished):
+            await self._submit(turn)
+
+    async def start(
+        self,
+        session_id: SessionId,
+        text: str,
+        *,
+        origin: Origin = Origin.USER,
+        attended: bool = True,
+        model: str | None = None,
+    ) -> Turn:
+        """Accept a message. When this returns, it is on disk and will be answered."""
+        if not text.strip():
+            raise UsageError("The message is empty.", hint="Say something.")
+        now = self._clock.now()
+        turn_id = TurnId(new_id("turn", now))
+
+        def work(tx: Transaction) -> tuple[Turn, list[Recorded]]:
+            if sessions.find(tx, session_id) is None:
+                session = Session(
+                    id=session_id,
+                    title=title_from(text),
+                    mode=Mode.BOUNDED,
+                    model=None,
+                    created_at=now,
+                    updated_at=now,
+                )
+                sessions.create(tx, session)
+            turn = turns.accept(
+                tx,
+                turn_id,
+                session_id,
+                text,
+                origin=origin,
+                attended=attended,
+                model=model,
+                now=now,
+            )
+            sessions.touch(tx, session_id, now)
+            accepted = MessageAccepted(content=text, origin=origin)
+            return turn, events.append(tx, session_id, turn_id, [accepted], now)
+
+        turn, news = await self._database.write(work)
+        self._hub.publish(news)
+        await self._submit(turn)
+        return turn
+
+    async def stop(self, session_id: SessionId) -> Turn | None:
+        """Stop the turn that runs or waits in a session; None when there is none."""
+        turn = await self._database.read(lambda tx: turns.current(tx, session_id))
+        if turn is None:
+            return None
+        self._stopping.add(turn.id)
+        try:
+            if not await self._the_engine.cancel(turn.id):
+                await self._stop_idle(turn)
+        finally:
+            self._stopping.discard(turn.id)
+        return await self.get(turn.id)
+
+    async def answer(
+        self, approval_id: ApprovalId, *, allowed: bool, reason: str = "", actor: str = "user"
+    ) -> None:
+        """Answer a question; when it was the last open one, the turn goes on."""
+        now = self._clock.now()
+        state = ApprovalState.ALLOWED if allowed else ApprovalState.DENIED
+
+        def work(tx: Transaction) -> tuple[Turn, list[Recorded]]:
+            approval = approvals.answer(tx, approval_id, state, reason, now)
+            audit.note(
+                tx,
+                audit.Entry(
+                    at=now, actor=actor, action=state, subject=approval.tool, detail=reason
+                ),
+            )
+            event = ApprovalResolved(
+                approval_id=approval_id,
+                tool_call_id=approval.call_id,
+                allowed=allowed,
+                reason=reason,
+            )
+            news = events.append(tx, approval.session_id, approval.turn_id, [event], now)
+            turn = turns.get(tx, approval.turn_id)
+            asked = approvals.of_turn(tx, turn.id).values()
+            still_open = any(other.state is ApprovalState.OPEN for other in asked)
+            if not still_open and turn.status is TurnStatus.WAITING:
+                turns.move(tx, turn.id, TurnStatus.QUEUED, now=now)
+            return turns.get(tx, turn.id), news
+
+        turn, news = await self._database.write(work)
+        self._hub.publish(news)
+        if turn.status is TurnStatus.QUEUED:
+            await self._submit(turn)
+
+    async def retry(self, session_id: SessionId) -> Turn:
+        """Let the session's last turn go on from where it failed, was stopped or ran out."""
+        now = self._clock.now()
+
+        def work(tx: Transaction) -> Turn:
+            turn = turns.last(tx, session_id)
+            if turn is None:
+                raise NotFound(f"Session {session_id!r} has no turn.", hint="Send a message first.")
+            if turn.status not in RETRYABLE:
+                raise Busy(f"The last turn is {turn.status}; there is nothing to retry.")
+            if turn.status is TurnStatus.LIMITED:
+                turns.renew(tx, turn.id)
+            turns.move(tx, turn.id, TurnStatus.QUEUED, now=now, answer="")
+            return turns.get(tx, turn.id)
+
+        turn = await self._database.write(work)
+        await self._submit(turn)
+        return turn
+
+    async def get(self, turn_id: TurnId) -> Turn:
+        """Look a turn up."""
+        return await self._database.read(lambda tx: turns.get(tx, turn_id))
+
+    async def settled(self, turn_id: TurnId) -> Turn:
+        """Wait until a turn has ended or waits for an answer."""
+        while True:
+            signal = self._settled.setdefault(turn_id, asyncio.Event())
+            if (broken := self._broken.pop(turn_id, None)) is not None:
+                raise broken
+            turn = await self.get(turn_id)
+            if turn.status.settled:
+                self._settled.pop(turn_id, None)
+                return turn
+            await signal.wait()
+            self._settled.pop(turn_id, None)
+
+    async def open_questions(self, session_id: SessionId | None = None) -> Sequence[Approval]:
+        """Questions that wait for an answer."""
+        return await self._database.read(lambda tx: approvals.open_questions(tx, session_id))
+
+    def listen(self, session_id: SessionId, after: int = 0) -> AsyncIterator[Heard]:
+        """Hear a session's events after a number, then everything that happens."""
+        return self._hub.listen(session_id, after)
+
+    async def run(self, turn_id: str) -> None:
+        """Drive one turn until it settles; the engine calls this."""
+        turn = TurnId(turn_id)
+        try:
+            await self._drive(turn)
+        except LraError as error:
+            # The disk failed, so the outcome cannot be stored: tell whoever waits. The turn
+            # stays unfinished and goes on when the home is opened again.
+            log.exception("turn %s is left unfinished", turn_id)
+            self._broken[turn] = error
+        finally:
+            if (signal := self._settled.get(turn)) is not None:
+                signal.set()
+
+    async def _drive(self, turn_id: TurnId) -> None:
+        claimed = await self._database.write(lambda tx: self._claim(tx, turn_id))
+        if claimed is None:
+            return
+        self._hub.publish(claimed.news)
+        turn = claimed.turn
+        outcome = await self._outcome(claimed)
+        now = self._clock.now()
+        self._hub.publish(await self._database.write(lambda tx: settle(tx, turn, outcome, now)))
+        following = await self._database.read(lambda tx: turns.current(tx, turn.session_id))
+        if following is not None and following.status is TurnStatus.QUEUED:
+            await self._submit(following)
+
+    async def _outcome(self, claimed: _Claimed) -> Outcome:
+        turn = claimed.turn
+        if turn.attempts > _MOST_ATTEMPTS:
+            return Failed(
+                LraError(
+                    f"This turn was cut off {turn.attempts} times without getting anywhere.",
+                    hint="Look at the log, then retry it.",
+                )
+            )
+        try:
+            choices = self._models.choices(turn.model or claimed.session.model)
+        except LraError as error:
+            return Failed(error)
+        return await self._runner.run(
+            turn,
+            transcript.loaded(claimed.log),
+            choices,
+            fresh=not any(message.turn_id == turn.id for message in claimed.log),
+            stopping=lambda: turn.id in self._stopping,
+        )
+
+    def _claim(self, tx: Transaction, turn_id: TurnId) -> _Claimed | None:
+        turn = turns.claim(tx, turn_id)
+        if turn is None:
+            return None
+        now = self._clock.now()
+        resumed = [TurnResumed(attempt=turn.attempts)] if turn.attempts > 1 else []
+        return _Claimed(
+            turn,
+            sessions.get(tx, turn.session_id),
+            history.read(tx, turn, self._view, now),
+            events.append(tx, turn.session_id, turn.id, resumed, now),
+        )
+
+    async def _stop_idle(self, turn: Turn) -> None:
+        """Stop a turn that waits or is in line."""
+        now = self._clock.now()
+
+        def work(tx: Transaction) -> list[Recorded]:
+            if turns.get(tx, turn.id).status.ended:
+                return []
+            return settle(tx, turn, Stopped(""), now)
+
+        self._hub.publish(await self._database.write(work))
+        following = await self._database.read(lambda tx: turns.current(tx, turn.session_id))
+        if following is not None:
+            await self._submit(following)
+
+    async def _submit(self, turn: Turn) -> None:
+        await self._the_engine.submit(WORK, turn.id, partition=turn.session_id)
+
+    @property
+    def _the_engine(self) -> Engine:
+        if self._engine is None:
+            raise Busy("The turn service is not open yet.")
+        return self._engine

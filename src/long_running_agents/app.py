@@ -1,0 +1,163 @@
+"""The composition root: opens the rooms, hands each what it needs, closes them in reverse."""
+
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx2
+import pydantic_ai
+from pydantic_ai.models import Model
+from pydantic_ai.settings import ModelSettings
+from pydantic_ai.toolsets import AbstractToolset
+
+from long_running_agents.agent.history import View
+from long_running_agents.agent.hub import Hub
+from long_running_agents.agent.prompt import instructions
+from long_running_agents.agent.runner import RunSettings, TurnRunner
+from long_running_agents.agent.sessions import SessionService
+from long_running_agents.agent.turns import WORK, TurnService
+from long_running_agents.clock import SystemClock
+from long_running_agents.config import Loaded, Settings, load
+from long_running_agents.config.settings import ModelSettings as ChosenModel
+from long_running_agents.domain.budget import Limits
+from long_running_agents.domain.history import Window
+from long_running_agents.domain.policy import Rules
+from long_running_agents.domain.ports import Clock
+from long_running_agents.engine.local import LocalEngine
+from long_running_agents.home import Home
+from long_running_agents.logs import log_to
+from long_running_agents.models.factory import ModelFactory, ModelSource, OneModel
+from long_running_agents.store import events
+from long_running_agents.store.database import Database
+from long_running_agents.store.opening import open_database
+from long_running_agents.tools.catalog import toolsets as built_in
+from long_running_agents.tools.deps import TurnDeps
+
+_CONNECTIONS = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class App:
+    """An open home."""
+
+    loaded: Loaded
+    home: Home
+    database: Database
+    sessions: SessionService
+    turns: TurnService
+    models: ModelSource
+
+    @property
+    def settings(self) -> Settings:
+        """The settings in force."""
+        return self.loaded.settings
+
+
+@asynccontextmanager
+async def open_app(
+    loaded: Loaded | None = None,
+    *,
+    model: Model | None = None,
+    toolsets: Sequence[AbstractToolset[TurnDeps]] = (),
+    clock: Clock | None = None,
+) -> AsyncGenerator[App]:
+    """Open a home: interrupted turns go on by themselves.
+
+    Args:
+        loaded: The settings; read from where they usually are unless given.
+        model: A model to use instead of the configured ones.
+        toolsets: Tools of your own, beside the built-in ones.
+        clock: Another clock than the machine's.
+    """
+    loaded = loaded or load()
+    clock = clock or SystemClock()
+    # Its first-run banner would land in the middle of a conversation.
+    pydantic_ai.BANNER_ENABLED = False
+    home = Home(loaded.home)
+    async with (
+        open_database(loaded, clock) as database,
+        httpx2.AsyncClient(
+            timeout=loaded.settings.agent.model.timeout,
+            limits=httpx2.Limits(max_connections=_CONNECTIONS),
+        ) as client,
+    ):
+        with log_to(home.logs, loaded.settings.log_level, loaded.redact):
+            hub = Hub(lambda session, seq: database.read(lambda tx: events.after(tx, session, seq)))
+            models = _models(loaded, model, client)
+            runner = TurnRunner(
+                database=database,
+                hub=hub,
+                clock=clock,
+                toolsets=[*built_in(), *toolsets],
+                settings=_run_settings(loaded.settings, home),
+            )
+            turns = TurnService(
+                database=database,
+                hub=hub,
+                clock=clock,
+                runner=runner,
+                models=models,
+                view=_view(loaded.settings),
+            )
+            engine = LocalEngine({WORK: turns.run}, clock)
+            try:
+                await turns.open(engine)
+                yield App(
+                    loaded=loaded,
+                    home=home,
+                    database=database,
+                    sessions=SessionService(database, clock),
+                    turns=turns,
+                    models=models,
+                )
+            finally:
+                await engine.close()
+
+
+def _models(loaded: Loaded, model: Model | None, client: httpx2.AsyncClient) -> ModelSource:
+    if model is not None:
+        return OneModel(model)
+    return ModelFactory(loaded.settings.agent.model, loaded.variables, client)
+
+
+def _view(settings: Settings) -> View:
+    return View(
+        window=Window(settings.sessions.max_history_messages),
+        tokens=settings.sessions.max_history_tokens,
+    )
+
+
+def _run_settings(settings: Settings, home: Home) -> RunSettings:
+    agent = settings.agent
+    workspace = Path(agent.workspace).expanduser() if agent.workspace else home.workspace
+    limits = Limits(
+        steps=agent.max_loop_iterations,
+        tokens=agent.limits.tokens,
+        cost=agent.limits.cost,
+        tool_calls=agent.limits.tool_calls,
+        seconds=agent.limits.seconds,
+    )
+    return RunSettings(
+        instructions=lambda: instructions(agent.name, _character(workspace)),
+        limits=limits,
+        rules=Rules(allow=agent.tools.allow, require_approval=agent.tools.require_approval),
+        tool_timeout=agent.tools.timeout,
+        result_limit=agent.tools.result_limit,
+        retries=agent.model.retries,
+        model=_sampling(agent.model),
+    )
+
+
+def _sampling(chosen: ChosenModel) -> ModelSettings:
+    sampling = ModelSettings()
+    if chosen.max_tokens is not None:
+        sampling["max_tokens"] = chosen.max_tokens
+    if chosen.temperature is not None:
+        sampling["temperature"] = chosen.temperature
+    return sampling
+
+
+def _character(workspace: Path) -> list[tuple[str, str]]:
+    files = [("Who you are", workspace / "SOUL.md"), ("Who you work for", workspace / "USER.md")]
+    return [(title, path.read_text(encoding="utf-8")) for title, path in files if path.is_file()]

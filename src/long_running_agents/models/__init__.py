@@ -1,0 +1,1 @@
+"""Models: from "provider:model" to something that answers, however its server behaves."""

@@ -1,0 +1,139 @@
+"""Messages and tools in the JSON of the chat-completions protocol."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, cast
+
+from pydantic_ai.messages import (
+    BinaryContent,
+    ImageUrl,
+    InstructionPart,
+    ModelMessage,
+    ModelRequest,
+    ModelResponse,
+    SystemPromptPart,
+    TextPart,
+    ToolCallPart,
+    ToolReturnPart,
+    UserPromptPart,
+)
+from pydantic_ai.models import ModelRequestParameters
+from pydantic_ai.settings import ModelSettings
+from pydantic_ai.tools import ToolDefinition
+
+Json = dict[str, Any]
+
+
+def request_body(
+    model: str,
+    messages: Sequence[ModelMessage],
+    instructions: Sequence[InstructionPart],
+    settings: ModelSettings,
+    parameters: ModelRequestParameters,
+    *,
+    stream: bool,
+) -> Json:
+    """Everything that is posted for one request."""
+    body: Json = {"model": model, "messages": chat_messages(messages, instructions)}
+    tools = [tool_json(tool) for tool in parameters.declared_tool_defs.values()]
+    if tools:
+        body["tools"] = tools
+        if not parameters.allow_text_output:
+            body["tool_choice"] = "required"
+    if stream:
+        body["stream"] = True
+        body["stream_options"] = {"include_usage": True}
+    chosen = cast("Json", settings)
+    for ours, theirs in _SETTINGS:
+        if (value := chosen.get(ours)) is not None:
+            body[theirs] = value
+    return {**body, **(chosen.get("extra_body") or {})}
+
+
+_SETTINGS = (
+    ("max_tokens", "max_tokens"),
+    ("temperature", "temperature"),
+    ("top_p", "top_p"),
+    ("seed", "seed"),
+    ("stop_sequences", "stop"),
+    ("presence_penalty", "presence_penalty"),
+    ("frequency_penalty", "frequency_penalty"),
+    ("parallel_tool_calls", "parallel_tool_calls"),
+)
+
+
+def chat_messages(
+    messages: Sequence[ModelMessage], instructions: Sequence[InstructionPart]
+) -> list[Json]:
+    """The conversation, with the instructions as one leading system message."""
+    system = "\n\n".join(part.content for part in instructions)
+    mapped: list[Json] = [{"role": "system", "content": system}] if system else []
+    for message in messages:
+        if isinstance(message, ModelRequest):
+            mapped.extend(_request(message))
+        elif (answer := _response(message)) is not None:
+            mapped.append(answer)
+    return mapped
+
+
+def _request(message: ModelRequest) -> Iterator[Json]:
+    for part in message.parts:
+        if isinstance(part, ToolReturnPart):
+            yield {
+                "role": "tool",
+                "tool_call_id": part.tool_call_id,
+                "content": part.model_response_str(),
+            }
+        elif isinstance(part, UserPromptPart):
+            yield {"role": "user", "content": _content(part)}
+        elif isinstance(part, SystemPromptPart):
+            yield {"role": "system", "content": part.content}
+
+
+def _content(part: UserPromptPart) -> str | list[Json]:
+    if isinstance(part.content, str):
+        return part.content
+    items: list[Json] = []
+    for item in part.content:
+        if isinstance(item, str):
+            items.append({"type": "text", "text": item})
+        elif isinstance(item, ImageUrl):
+            items.append({"type": "image_url", "image_url": {"url": item.url}})
+        elif isinstance(item, BinaryContent) and item.is_image:
+            items.append({"type": "image_url", "image_url": {"url": item.data_uri}})
+        else:
+            kind = type(item).__name__
+            items.append({"type": "text", "text": f"[{kind} left out: this model reads no such]"})
+    return items
+
+
+def _response(message: ModelResponse) -> Json | None:
+    text = "\n\n".join(part.content for part in message.parts if isinstance(part, TextPart))
+    calls = [_call(part) for part in message.parts if isinstance(part, ToolCallPart)]
+    if not text and not calls:
+        # An empty assistant message is refused by several servers.
+        return None
+    # "" and not null: some servers refuse a null content.
+    answer: Json = {"role": "assistant", "content": text}
+    if calls:
+        answer["tool_calls"] = calls
+    return answer
+
+
+def _call(part: ToolCallPart) -> Json:
+    return {
+        "id": part.tool_call_id,
+        "type": "function",
+        "function": {"name": part.tool_name, "arguments": part.args_as_json_str()},
+    }
+
+
+def tool_json(tool: ToolDefinition) -> Json:
+    """A tool as the protocol describes it."""
+    return {
+        "type": "function",
+        "function": {
+            "name": tool.name,
+            "description": tool.description or "",
+            "parameters": tool.parameters_json_schema,
+        },
+    }

@@ -1,0 +1,76 @@
+"""Forks: a new session that begins with a copy of an old one."""
+
+from datetime import datetime
+
+from sqlalchemy import Table, insert, literal, select, update
+
+from long_running_agents.domain.ids import SessionId, TurnId, new_id
+from long_running_agents.domain.session import Session
+from long_running_agents.domain.turn import Turn
+from long_running_agents.errors import Busy, NotFound
+from long_running_agents.store import sessions, turns
+from long_running_agents.store.database import Transaction
+from long_running_agents.store.tables import events, messages, tasks, tool_calls
+from long_running_agents.store.tables import sessions as session_table
+from long_running_agents.store.tables import turns as turn_table
+
+# Usage is not copied: what was spent was spent once.
+_OF_A_TURN = (messages, events, tool_calls)
+
+
+def fork(tx: Transaction, session_id: SessionId, *, at: TurnId | None, now: datetime) -> Session:
+    """Copy a session up to and including a turn, or up to its last ended one."""
+    source = sessions.get(tx, session_id)
+    kept = _kept(turns.of_session(tx, session_id), at)
+    copy = Session(
+        id=SessionId(new_id("session", now)),
+        title=f"{source.title} (fork)",
+        mode=source.mode,
+        model=source.model,
+        created_at=now,
+        updated_at=now,
+        forked_from=source.id,
+        forked_at=kept[-1].id if kept else None,
+    )
+    sessions.create(tx, copy)
+    _copy(tx, tasks, tasks.c.session_id == source.id, session_id=copy.id)
+    for turn in kept:
+        new_turn = new_id("turn", now)
+        _copy(tx, turn_table, turn_table.c.id == turn.id, session_id=copy.id, id=new_turn)
+        for table in _OF_A_TURN:
+            _copy(tx, table, table.c.turn_id == turn.id, session_id=copy.id, turn_id=new_turn)
+    _carry_counters(tx, source.id, copy.id)
+    return copy
+
+
+def _kept(all_turns: list[Turn], at: TurnId | None) -> list[Turn]:
+    if at is None:
+        return [turn for turn in all_turns if turn.status.ended]
+    place = next((place for place, turn in enumerate(all_turns) if turn.id == at), None)
+    if place is None:
+        raise NotFound(f"No turn {at!r} in this session.", hint="'lra sessions show' lists them.")
+    if not all_turns[place].status.ended:
+        raise Busy("That turn is not finished.", hint="Wait for it, or stop it.")
+    return all_turns[: place + 1]
+
+
+def _copy(tx: Transaction, table: Table, which: object, **changed: str) -> None:
+    columns = [
+        literal(changed[column.name]).label(column.name) if column.name in changed else column
+        for column in table.c
+    ]
+    names = [column.name for column in table.c]
+    tx.execute(insert(table).from_select(names, select(*columns).where(which)))  # pyright: ignore[reportArgumentType]
+
+
+def _carry_counters(tx: Transaction, source: SessionId, copy: SessionId) -> None:
+    # The copy keeps the old numbers, so counting goes on from the old counters.
+    names = ("last_turn", "last_message", "last_event", "last_task")
+    row = tx.execute(
+        select(*(session_table.c[name] for name in names)).where(session_table.c.id == source)
+    ).one()
+    tx.execute(
+        update(session_table)
+        .where(session_table.c.id == copy)
+        .values(dict(zip(names, row, strict=True)))
+    )

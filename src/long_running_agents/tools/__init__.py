@@ -1,0 +1,1 @@
+"""What the model may call: one file per toolset, thin over the rooms below."""

@@ -1,0 +1,20 @@
+"""What a tool can touch."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from long_running_agents.domain.events import Recorded
+from long_running_agents.domain.ports import Clock
+from long_running_agents.domain.turn import Turn
+from long_running_agents.store.database import Database
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnDeps:
+    """Everything a tool can touch, on one screen."""
+
+    turn: Turn
+    clock: Clock
+    database: Database
+    announce: Callable[[Sequence[Recorded]], None]
+    """Ring events that a tool has stored."""
