@@ -1,6 +1,43 @@
+import os
+
 import pytest
+from pytest_socket import socket_allow_hosts
+
+_FOREIGN = ("OPENAI_", "OPENROUTER_", "ANTHROPIC_", "GEMINI_", "GOOGLE_", "AGENT_", "LRA_")
+_FOREIGN_NAMES = {"DATABASE_URL", "SANDBOX_URL", "VECTOR_STORE_PATH"}
 
 
 @pytest.fixture
 def anyio_backend():
     return "asyncio"
+
+
+@pytest.fixture(autouse=True)
+def _own_world(tmp_path, monkeypatch):
+    """No test sees the settings, keys or home of whoever runs it."""
+    for name in os.environ:
+        if name.startswith(_FOREIGN) or name in _FOREIGN_NAMES:
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("LRA_HOME", str(tmp_path / "home"))
+
+
+@pytest.fixture(autouse=True)
+def _loopback_only():
+    socket_allow_hosts(["127.0.0.1", "::1"], allow_unix_socket=True)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_real_models():
+    """A model that is asked over HTTP by mistake fails; those on loopback say so with a fixture."""
+    import pydantic_ai.models  # noqa: PLC0415 - costs a second that a lone collection need not pay
+
+    pydantic_ai.models.ALLOW_MODEL_REQUESTS = False
+
+
+@pytest.fixture
+def model_requests():
+    """Lets models speak HTTP to a server of the test's own."""
+    from pydantic_ai.models import override_allow_model_requests  # noqa: PLC0415 - as above
+
+    with override_allow_model_requests(allow_model_requests=True):
+        yield

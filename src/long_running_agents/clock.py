@@ -3,6 +3,7 @@
 import asyncio
 import time
 from datetime import UTC, datetime
+from typing import Any
 
 
 class SystemClock:
@@ -19,3 +20,8 @@ class SystemClock:
     async def sleep(self, seconds: float) -> None:
         """Wait."""
         await asyncio.sleep(seconds)
+
+    async def wait(self, task: asyncio.Future[Any], seconds: float) -> bool:
+        """Wait for a task, but not longer than this; say whether it is done."""
+        await asyncio.wait([task], timeout=seconds)
+        return task.done()

@@ -1,7 +1,7 @@
 """The ledger as a capability: steps and tool calls are on disk before anyone acts on them."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from pydantic_ai.capabilities import AbstractCapability
@@ -25,7 +25,6 @@ from long_running_agents.domain.tool import (
     CallState,
     Replay,
     ToolCallRecord,
-    replay,
 )
 from long_running_agents.models.pricing import PriceList
 from long_running_agents.tools.deps import TurnDeps
@@ -38,7 +37,9 @@ class Ledger(AbstractCapability[TurnDeps]):
 
     recorder: TurnRecorder
     words: Words
-    prices: PriceList = field(default_factory=PriceList)
+    prices: PriceList
+    free: Callable[[str], bool]
+    """Whether a tool runs without asking anybody."""
 
     @override
     async def wrap_model_request(
@@ -59,6 +60,7 @@ class Ledger(AbstractCapability[TurnDeps]):
         self, request: ModelRequest, response: ModelResponse, context: ModelRequestContext
     ) -> Step:
         recorder = self.recorder
+        now = recorder.now()
         number = recorder.spent.steps + 1
         tools = {tool.name: tool for tool in context.model_request_parameters.function_tools}
         calls = [
@@ -71,7 +73,10 @@ class Ledger(AbstractCapability[TurnDeps]):
                 tool=part.tool_name,
                 args=part.args_as_json_str(),
                 effect=effect_of(tools.get(part.tool_name)),
-                state=CallState.REQUESTED,
+                # A call nobody has to agree to starts as soon as it is written down, so its
+                # intent needs no write of its own.
+                state=CallState.STARTED if self.free(part.tool_name) else CallState.REQUESTED,
+                started_at=now,
             )
             for place, part in enumerate(transcript.calls_of(response))
         ]
@@ -108,25 +113,23 @@ class Ledger(AbstractCapability[TurnDeps]):
         args: ValidatedToolArgs,
         handler: WrapToolExecuteHandler,
     ) -> Any:
-        record = self.recorder.calls[call.tool_call_id]
-        match replay(record.state, record.effect):
+        match self.recorder.replay(call.tool_call_id):
             case Replay.RETURN_RESULT:
-                return _again(record)
+                return _again(self.recorder.calls[call.tool_call_id])
             case Replay.REPORT_UNCERTAIN:
                 told = UNCERTAIN_MESSAGE.format(tool=call.tool_name)
                 await self._resolve(call, CallState.UNCERTAIN, told)
                 raise ToolFailed(told)
             case Replay.RUN:
-                return await self._run(call, record, args, handler)
+                return await self._run(call, args, handler)
 
     async def _run(
         self,
         call: ToolCallPart,
-        record: ToolCallRecord,
         args: ValidatedToolArgs,
         handler: WrapToolExecuteHandler,
     ) -> Any:
-        await self.recorder.start(call.tool_call_id, record.effect)
+        await self.recorder.start(call.tool_call_id)
         try:
             result = await handler(args)
         except ToolFailed as failure:

@@ -21,9 +21,12 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True)
 class Stopped:
-    """A person stopped the turn; these words had been written."""
+    """A person stopped the turn."""
 
     words: str
+    """What had been written by then."""
+    begun: frozenset[str] | None = None
+    """The calls that had begun to run, or None when nobody knows."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,9 @@
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from dataclasses import replace as changed
+from datetime import datetime
 from typing import TypeVar
 
 from long_running_agents.agent.hub import Hub
@@ -18,7 +20,7 @@ from long_running_agents.domain.events import (
 )
 from long_running_agents.domain.ids import ApprovalId, new_id
 from long_running_agents.domain.ports import Clock
-from long_running_agents.domain.tool import CallState, Effect, ToolCallRecord
+from long_running_agents.domain.tool import CallState, Effect, Replay, ToolCallRecord, replay
 from long_running_agents.domain.turn import Turn
 from long_running_agents.store import approvals, audit, events, ledger, messages, turns, usage
 from long_running_agents.store.database import Database, Transaction
@@ -58,7 +60,13 @@ class TurnRecorder:
         self._hub = hub
         self._clock = clock
         self._since = clock.monotonic()
+        self._own: set[str] = set()
         self._started: dict[str, float] = {}
+
+    @property
+    def begun_here(self) -> frozenset[str]:
+        """The calls that began in this life of the turn."""
+        return frozenset(self._started)
 
     async def load(self) -> None:
         """Read what earlier lives of the turn have written."""
@@ -74,6 +82,10 @@ class TurnRecorder:
             self._hub.whisper(
                 Passing(session_id=self.turn.session_id, turn_id=self.turn.id, delta=delta)
             )
+
+    def now(self) -> datetime:
+        """The present moment."""
+        return self._clock.now()
 
     def seconds(self) -> float:
         """How long the turn has run, over all its lives."""
@@ -100,16 +112,24 @@ class TurnRecorder:
         self._since += seconds
         self.spent = spent
         for call_id, state, told in step.outcomes:
-            self.calls[call_id] = replace(self.calls[call_id], state=state, result=told)
+            self.calls[call_id] = changed(self.calls[call_id], state=state, result=told)
         self.calls |= {call.call_id: call for call in step.calls}
+        self._own |= {call.call_id for call in step.calls}
 
-    async def start(self, call_id: str, effect: Effect) -> None:
+    def replay(self, call_id: str) -> Replay:
+        """What to do with a call: one of this life runs, an earlier life's may have run."""
+        if call_id in self._own:
+            return Replay.RUN
+        return replay(self.calls[call_id].state, self.calls[call_id].effect)
+
+    async def start(self, call_id: str) -> None:
         """Note that a call begins; a ONCE call not before the disk knows."""
-        self._started[call_id] = self._clock.monotonic()
-        if effect is Effect.ONCE:
+        call = self.calls[call_id]
+        if call.effect is Effect.ONCE and call.state is not CallState.STARTED:
             turn_id, now = self.turn.id, self._clock.now()
-            await self._write(lambda tx: ledger.start(tx, turn_id, call_id, effect, now) or [])
-            self.calls[call_id] = replace(self.calls[call_id], state=CallState.STARTED)
+            await self._write(lambda tx: ledger.start(tx, turn_id, call_id, now) or [])
+            self.calls[call_id] = changed(call, state=CallState.STARTED)
+        self._started[call_id] = self._clock.monotonic()
 
     async def resolve(self, call_id: str, state: CallState, result: str, shown: str) -> None:
         """Write a call's outcome."""
@@ -122,7 +142,7 @@ class TurnRecorder:
             return events.append(tx, turn.session_id, turn.id, [event], now)
 
         await self._write(work)
-        self.calls[call_id] = replace(self.calls[call_id], state=state, result=result)
+        self.calls[call_id] = changed(self.calls[call_id], state=state, result=result)
 
     def returned(self, call_id: str, state: CallState, shown: str) -> ToolReturned:
         """The event that tells of an outcome."""

@@ -149,12 +149,13 @@ class _Run:
         self._clock = clock
         self.words = Words(recorder, choices, settings.retries, settings.limits, clock)
         self._budget = BudgetGuard(recorder, settings.limits)
-        self._ledger = Ledger(recorder, self.words, prices)
+        self._gate = Gate(settings.rules, recorder)
+        self._ledger = Ledger(recorder, self.words, prices, self._gate.free)
 
     def capabilities(self) -> list[Any]:
         """Outermost first."""
         return [
-            Gate(self._settings.rules, self.recorder),
+            self._gate,
             self._ledger,
             Containment(self._settings.tool_timeout, self._settings.result_limit, self._clock),
             self._budget,
@@ -177,7 +178,7 @@ class _Run:
             if not stopping() or task is None:
                 raise
             task.uncancel()
-            return Stopped("".join(self.words.heard))
+            return Stopped("".join(self.words.heard), self.recorder.begun_here)
         finally:
             alarm.cancel()
             self.recorder.close()

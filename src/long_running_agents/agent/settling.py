@@ -44,8 +44,8 @@ def settle(tx: Transaction, turn: Turn, outcome: Outcome, now: datetime) -> list
         case Answered(text, model):
             turns.move(tx, turn.id, TurnStatus.DONE, now=now, answer=text)
             news = [_done(turn, text, model)]
-        case Stopped(words):
-            news = [*_abandon(tx, turn, now), TurnStopped(text=words)]
+        case Stopped(words, begun):
+            news = [*_abandon(tx, turn, begun, now), TurnStopped(text=words)]
             turns.move(
                 tx, turn.id, TurnStatus.STOPPED, now=now, answer=words, error="stopped by the user"
             )
@@ -91,11 +91,13 @@ def _done(turn: Turn, text: str, model: str) -> TurnDone:
     )
 
 
-def _abandon(tx: Transaction, turn: Turn, now: datetime) -> list[Event]:
+def _abandon(
+    tx: Transaction, turn: Turn, begun: frozenset[str] | None, now: datetime
+) -> list[Event]:
     """Give every open call and question of a stopped turn its outcome."""
     news: list[Event] = []
     for call in ledger.unresolved(tx, turn.id):
-        state, told = _fate(call)
+        state, told = _fate(call, begun)
         ledger.resolve(tx, turn.id, call.call_id, state, json.dumps(told), now)
         news.append(
             ToolReturned(
@@ -121,7 +123,8 @@ def _abandon(tx: Transaction, turn: Turn, now: datetime) -> list[Event]:
     return news
 
 
-def _fate(call: ToolCallRecord) -> tuple[CallState, str]:
-    if call.state is CallState.STARTED and call.effect is Effect.ONCE:
+def _fate(call: ToolCallRecord, begun: frozenset[str] | None) -> tuple[CallState, str]:
+    may_have_run = call.state is CallState.STARTED and (begun is None or call.call_id in begun)
+    if may_have_run and call.effect is Effect.ONCE:
         return CallState.UNCERTAIN, UNCERTAIN_MESSAGE.format(tool=call.tool)
     return CallState.FAILED, _NOT_RUN

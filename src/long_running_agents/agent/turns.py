@@ -128,7 +128,8 @@ class TurnService:
         self._stopping.add(turn.id)
         try:
             if not await self._the_engine.cancel(turn.id):
-                await self._stop_idle(turn)
+                # It waits for an answer, or for its place in line.
+                await self._settle(turn, Stopped(""))
         finally:
             self._stopping.discard(turn.id)
         return await self.get(turn.id)
@@ -232,11 +233,7 @@ class TurnService:
         self._hub.publish(claimed.news)
         turn = claimed.turn
         outcome = await self._outcome(claimed)
-        now = self._clock.now()
-        self._hub.publish(await self._database.write(lambda tx: settle(tx, turn, outcome, now)))
-        following = await self._database.read(lambda tx: turns.current(tx, turn.session_id))
-        if following is not None and following.status is TurnStatus.QUEUED:
-            await self._submit(following)
+        await self._settle(turn, outcome)
 
     async def _outcome(self, claimed: _Claimed) -> Outcome:
         turn = claimed.turn
@@ -272,18 +269,18 @@ class TurnService:
             events.append(tx, turn.session_id, turn.id, resumed, now),
         )
 
-    async def _stop_idle(self, turn: Turn) -> None:
-        """Stop a turn that waits or is in line."""
+    async def _settle(self, turn: Turn, outcome: Outcome) -> None:
+        """Write how a turn came to rest, ring it, and call the next in line."""
         now = self._clock.now()
 
-        def work(tx: Transaction) -> list[Recorded]:
+        def work(tx: Transaction) -> tuple[list[Recorded], Turn | None]:
             if turns.get(tx, turn.id).status.ended:
-                return []
-            return settle(tx, turn, Stopped(""), now)
+                return [], None
+            return settle(tx, turn, outcome, now), turns.current(tx, turn.session_id)
 
-        self._hub.publish(await self._database.write(work))
-        following = await self._database.read(lambda tx: turns.current(tx, turn.session_id))
-        if following is not None:
+        news, following = await self._database.write(work)
+        self._hub.publish(news)
+        if following is not None and following.status is TurnStatus.QUEUED:
             await self._submit(following)
 
     async def _submit(self, turn: Turn) -> None:

@@ -75,9 +75,15 @@ def load(
         home=folder,
         settings=_validate(merged),
         origins={key: value.origin for key, value in merged.items()},
-        variables={**env_file, **environ},
+        # An empty variable is as good as none, here as for settings.
+        variables={**env_file, **{name: text for name, text in environ.items() if text}},
         redact=Redactor(environment.secrets_in(environ, env_file)),
     )
+
+
+def home_path(given: Path | str | None = None, environ: Mapping[str, str] | None = None) -> Path:
+    """The home's folder: the one given, LRA_HOME, or the platform's data folder."""
+    return _home(given, os.environ if environ is None else environ)
 
 
 def every_key() -> list[str]:

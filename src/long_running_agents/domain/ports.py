@@ -1,5 +1,6 @@
 """The shapes of what a room needs from outside: calls may go up, imports may not."""
 
+import asyncio
 from collections.abc import Callable, Coroutine
 from datetime import datetime
 from typing import Any, Protocol
@@ -18,6 +19,10 @@ class Clock(Protocol):
 
     async def sleep(self, seconds: float) -> None:
         """Wait."""
+        ...
+
+    async def wait(self, task: asyncio.Future[Any], seconds: float) -> bool:
+        """Wait for a task, but not longer than this; say whether it is done."""
         ...
 
 

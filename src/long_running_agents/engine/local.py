@@ -28,10 +28,11 @@ class LocalEngine:
         self._running: dict[str, asyncio.Task[None]] = {}
         self._queued: set[str] = set()
         self._delayed: set[asyncio.Task[None]] = set()
+        self._closed = False
 
     async def submit(self, kind: str, work_id: str, *, partition: str, delay: float = 0.0) -> None:
         """Queue a piece of work behind the others of its partition."""
-        if work_id in self._queued:
+        if self._closed or work_id in self._queued:
             return
         self._queued.add(work_id)
         if delay > 0:
@@ -52,6 +53,8 @@ class LocalEngine:
 
     async def close(self) -> None:
         """Interrupt everything; unfinished work stays unfinished in the store."""
+        # What is let go of may ask for more on its way out; that stays in the store as well.
+        self._closed = True
         tasks = [*self._delayed, *self._drivers.values()]
         for task in tasks:
             task.cancel()

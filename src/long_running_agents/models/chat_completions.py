@@ -161,7 +161,7 @@ class ChatCompletionsModel(Model[httpx2.AsyncClient]):
         return ModelHTTPError(status, self._model_name, body, headers=headers)
 
     def _read(self, body: Json) -> ModelResponse:
-        if "error" in body:
+        if body.get("error"):
             raise ModelAPIError(self._model_name, chunks.error_text(body))
         choices: list[Json] = body.get("choices") or []
         if not choices:
@@ -212,7 +212,7 @@ class ChatStream(StreamedResponse):
     async def _get_event_iterator(self) -> AsyncIterator[ModelResponseStreamEvent]:
         keys = chunks.CallKeys()
         with _connection_errors(self.asked_model):
-            async for chunk in chunks.server_sent(self.reply.aiter_lines(), self.asked_model):
+            async for chunk in chunks.server_sent(self.reply.aiter_bytes(), self.asked_model):
                 if (usage := chunks.usage_of(chunk)) is not None:
                     self._add_usage(usage, reported=True, cumulative=True)
                 choices: list[Json] = chunk.get("choices") or []

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import AsyncIterator
+from dataclasses import dataclass
 from typing import Any, Literal, cast
 
 from pydantic_ai.exceptions import ModelAPIError
@@ -21,17 +22,29 @@ FINISH_REASONS: dict[str, FinishReason] = {
 }
 
 
-async def server_sent(lines: AsyncIterator[str], model: str) -> AsyncIterator[Json]:
+async def _lines(pieces: AsyncIterator[bytes]) -> AsyncIterator[str]:
+    # Not the HTTP client's lines: those also end at U+2028 and the like, inside a JSON string.
+    rest = b""
+    async for piece in pieces:
+        *lines, rest = (rest + piece).split(b"\n")
+        for line in lines:
+            yield line.decode(errors="replace").rstrip("\r")
+    yield rest.decode(errors="replace")
+
+
+async def server_sent(pieces: AsyncIterator[bytes], model: str) -> AsyncIterator[Json]:
     """The JSON objects of a stream; a stream without its end mark or a reason was cut."""
     finished = False
-    async for line in lines:
+    async for line in _lines(pieces):
         if not line.startswith("data:"):
             continue
         data = line[5:].strip()
         if data == _DONE:
-            return
+            # Read on to the end all the same: only a connection that was read out is used again.
+            finished = True
+            continue
         chunk = parse(data, model)
-        if "error" in chunk:
+        if chunk.get("error"):
             raise ModelAPIError(model, f"the server broke off: {error_text(chunk)}", in_stream=True)
         choices: list[Json] = chunk.get("choices") or []
         finished = finished or any(choice.get("finish_reason") for choice in choices)
@@ -80,30 +93,50 @@ def arguments_text(arguments: object) -> str:
     return "" if arguments is None else json.dumps(arguments)
 
 
+@dataclass(slots=True)
+class _Call:
+    number: int
+    index: object
+    id: str
+    arguments: str = ""
+
+    @property
+    def complete(self) -> bool:
+        try:
+            json.loads(self.arguments)
+        except ValueError:
+            return False
+        return True
+
+
 class CallKeys:
     """Tells parallel calls apart although servers number them in their own ways.
 
-    A new non-empty id is a new call even under an index already seen; a piece without an index
-    belongs to the last call.
+    A new non-empty id is a new call even under an index already seen, and so is a name after
+    complete arguments; a piece without an index belongs to the last call unless it names a tool.
     """
 
     def __init__(self) -> None:
-        self._current: dict[object, tuple[object, str]] = {}
-        self._last: tuple[object, str] | None = None
+        self._calls: list[_Call] = []
 
-    def key(self, piece: Json) -> tuple[object, str]:
+    def key(self, piece: Json) -> int:
         """The call a piece belongs to."""
         index: object = piece.get("index")
         call_id = str(piece.get("id") or "")
         function = cast("Json", piece.get("function") or {})
-        name = str(function.get("name") or "")
-        if index is None and not call_id and not name and self._last is not None:
-            return self._last
-        known = self._current.get(index)
-        if known is None or (call_id and known[1] and call_id != known[1]):
-            known = (len(self._current) if index is None else index, call_id)
-            if known in self._current.values():
-                known = (object(), call_id)
-            self._current[index] = known
-        self._last = known
-        return known
+        call = self._known(index, call_id, named=bool(function.get("name")))
+        if call is None:
+            call = _Call(len(self._calls), index, call_id)
+            self._calls.append(call)
+        call.id = call.id or call_id
+        call.arguments += arguments_text(function.get("arguments"))
+        return call.number
+
+    def _known(self, index: object, call_id: str, *, named: bool) -> _Call | None:
+        newest = reversed([c for c in self._calls if index in (None, c.index)])
+        if call_id:
+            return next((c for c in newest if c.id in ("", call_id)), None)
+        call = next(newest, None)
+        if call is not None and named and (index is None or call.complete):
+            return None
+        return call

@@ -158,7 +158,7 @@ class ModelFactory:
 
     def _from_library(self, provider: str, name: str) -> Model:
         package, keys = LIBRARY[provider]
-        if find_spec(package.split(".")[0]) is None:
+        if not _installed(package):
             raise NotConfigured(
                 f"{provider} needs a package that is not installed.",
                 hint=f"pip install 'long-running-agents[{provider}]'",
@@ -171,6 +171,14 @@ class ModelFactory:
             return cast("Any", infer_provider_class(known))(api_key=key)
 
         return infer_model(name, provider_with_key)
+
+
+def _installed(package: str) -> bool:
+    try:
+        return find_spec(package) is not None
+    except ModuleNotFoundError:
+        # The package around it is missing, too.
+        return False
 
 
 def _missing_key(provider: str, variable: str) -> NotConfigured:

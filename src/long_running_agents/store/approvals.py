@@ -38,7 +38,7 @@ def ask(tx: Transaction, approval: Approval) -> None:
             "turn_id": approval.turn_id,
             "call_id": approval.call_id,
             "tool": approval.tool,
-            "args": tx.redact(approval.args),
+            "args": tx.redact.json(approval.args),
             "question": tx.redact(approval.question),
             "state": approval.state,
             "asked_at": approval.asked_at,

@@ -28,7 +28,7 @@ def note(tx: Transaction, entry: Entry) -> None:
             "at": entry.at,
             "actor": entry.actor,
             "action": entry.action,
-            "subject": entry.subject,
+            "subject": tx.redact(entry.subject),
             "detail": tx.redact(entry.detail),
         },
     )

@@ -2,17 +2,18 @@
 
 import asyncio
 import sqlite3
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy import URL, Connection, Engine, create_engine, event
 from sqlalchemy.exc import DatabaseError
 
 from long_running_agents.domain.redaction import Redactor
 from long_running_agents.errors import CorruptData, LraError, StorageFailed
+from long_running_agents.store.prepared import Prepared, Row, all_ordered, ordered
 
 T = TypeVar("T")
 
@@ -22,11 +23,27 @@ _READERS = 2
 class Transaction:
     """One transaction: a connection, and the redactor that all stored text passes through."""
 
-    __slots__ = ("execute", "redact")
+    __slots__ = ("_cursor", "_dialect", "execute", "redact")
 
     def __init__(self, connection: Connection, redact: Redactor) -> None:
         self.execute = connection.execute
         self.redact = redact
+        self._dialect = connection.dialect
+        self._cursor = connection.connection.cursor()
+
+    def run(self, prepared: Prepared, values: Mapping[str, object]) -> Row | None:
+        """Run a prepared statement and return its first row, if it has any."""
+        text, names = prepared.text(self._dialect)
+        self._cursor.execute(text, ordered(names, values))
+        return self._cursor.fetchone()
+
+    def run_each(self, prepared: Prepared, rows: Sequence[Mapping[str, object]]) -> None:
+        """Run a prepared statement once for each row of values."""
+        text, names = prepared.text(self._dialect)
+        if len(rows) == 1:
+            self._cursor.execute(text, ordered(names, rows[0]))
+        else:
+            self._cursor.executemany(text, all_ordered(names, rows))
 
 
 class Database:
@@ -100,10 +117,14 @@ async def _through(pool: ThreadPoolExecutor, function: Callable[..., T], *args: 
 
 
 def _engine(path: Path, read_only: bool, synchronous: str, busy_seconds: float) -> Engine:
-    mode = "?mode=ro&uri=true" if read_only else ""
-    prefix = "file:" if read_only else ""
+    # Built, not written: a path may have a '?' or a '#' in it.
+    url = (
+        URL.create("sqlite", database=path.as_uri(), query={"mode": "ro", "uri": "true"})
+        if read_only
+        else URL.create("sqlite", database=str(path))
+    )
     engine = create_engine(
-        f"sqlite:///{prefix}{path}{mode}",
+        url,
         connect_args={"check_same_thread": False, "timeout": busy_seconds},
         pool_size=_READERS + 1,
         pool_reset_on_return=None,
@@ -166,13 +187,20 @@ def _translate(error: BaseException | None, path: Path) -> LraError | BaseExcept
 
 def copy_database(source: Path, to: Path) -> None:
     """Copy a database file with SQLite's own online backup, then make the copy appear at once."""
-    to.parent.mkdir(parents=True, exist_ok=True)
     unfinished = to.with_suffix(".part")
-    with storage_errors(source):
-        reader, writer = sqlite3.connect(source), sqlite3.connect(unfinished)
-        try:
+    try:
+        to.parent.mkdir(parents=True, exist_ok=True)
+        # What an interrupted backup left behind may be anything.
+        unfinished.unlink(missing_ok=True)
+        with (
+            storage_errors(source),
+            closing(sqlite3.connect(source)) as reader,
+            closing(sqlite3.connect(unfinished)) as writer,
+        ):
             reader.backup(writer)
-        finally:
-            writer.close()
-            reader.close()
-    unfinished.replace(to)
+        unfinished.replace(to)
+    except OSError as error:
+        raise StorageFailed(
+            f"The backup {to} cannot be written: {error.strerror}.",
+            hint="Check the folder's permissions and the free space.",
+        ) from error

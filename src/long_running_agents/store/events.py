@@ -4,13 +4,16 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Row, insert, select
+from sqlalchemy import Row, func, insert, select
 
 from long_running_agents.domain.events import EVENT, Event, Recorded
 from long_running_agents.domain.ids import SessionId, TurnId
 from long_running_agents.store import counters
 from long_running_agents.store.database import Transaction
-from long_running_agents.store.tables import events
+from long_running_agents.store.prepared import Prepared
+from long_running_agents.store.tables import events, microseconds
+
+_APPEND = Prepared(insert(events), ["session_id", "seq", "turn_id", "type", "body", "at"])
 
 
 def append(
@@ -24,32 +27,29 @@ def append(
     if not new:
         return []
     first = counters.take(tx, session_id, "last_event", len(new))
-    bodies = [tx.redact(event.model_dump_json()) for event in new]
-    tx.execute(
-        insert(events),
-        [
+    at = microseconds(now)
+    recorded: list[Recorded] = []
+    rows: list[dict[str, object]] = []
+    for seq, event in enumerate(new, first):
+        told = event.model_dump_json()
+        body = tx.redact.json(told)
+        # What is rung is what was stored, without its secrets.
+        known = event if body == told else EVENT.validate_json(body)
+        recorded.append(
+            Recorded(seq=seq, session_id=session_id, turn_id=turn_id, at=now, event=known)
+        )
+        rows.append(
             {
                 "session_id": session_id,
-                "seq": first + place,
+                "seq": seq,
                 "turn_id": turn_id,
                 "type": event.type,
                 "body": body,
-                "at": now,
+                "at": at,
             }
-            for place, (event, body) in enumerate(zip(new, bodies, strict=True))
-        ],
-    )
-    return [
-        Recorded(
-            seq=first + place,
-            session_id=session_id,
-            turn_id=turn_id,
-            at=now,
-            # What is told is what was stored, without its secrets.
-            event=event if body == event.model_dump_json() else EVENT.validate_json(body),
         )
-        for place, (event, body) in enumerate(zip(new, bodies, strict=True))
-    ]
+    tx.run_each(_APPEND, rows)
+    return recorded
 
 
 def _recorded(row: Row[Any]) -> Recorded:
@@ -79,3 +79,11 @@ def of_turn(tx: Transaction, turn_id: TurnId) -> list[Recorded]:
     """The events of one turn."""
     query = select(events).where(events.c.turn_id == turn_id).order_by(events.c.seq)
     return [_recorded(row) for row in tx.execute(query)]
+
+
+def last(tx: Transaction, session_id: SessionId, *, before: datetime | None = None) -> int:
+    """The number of a session's newest event, or of the newest before a moment; 0 for none."""
+    query = select(func.max(events.c.seq)).where(events.c.session_id == session_id)
+    if before is not None:
+        query = query.where(events.c.at < before)
+    return tx.execute(query).scalar() or 0

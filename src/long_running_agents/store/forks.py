@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from sqlalchemy import Table, insert, literal, select, update
+from sqlalchemy import Table, func, insert, literal, select, update
 
 from long_running_agents.domain.ids import SessionId, TurnId, new_id
 from long_running_agents.domain.session import Session
@@ -39,7 +39,7 @@ def fork(tx: Transaction, session_id: SessionId, *, at: TurnId | None, now: date
         _copy(tx, turn_table, turn_table.c.id == turn.id, session_id=copy.id, id=new_turn)
         for table in _OF_A_TURN:
             _copy(tx, table, table.c.turn_id == turn.id, session_id=copy.id, turn_id=new_turn)
-    _carry_counters(tx, source.id, copy.id)
+    _set_counters(tx, copy.id)
     return copy
 
 
@@ -63,14 +63,18 @@ def _copy(tx: Transaction, table: Table, which: object, **changed: str) -> None:
     tx.execute(insert(table).from_select(names, select(*columns).where(which)))  # pyright: ignore[reportArgumentType]
 
 
-def _carry_counters(tx: Transaction, source: SessionId, copy: SessionId) -> None:
-    # The copy keeps the old numbers, so counting goes on from the old counters.
-    names = ("last_turn", "last_message", "last_event", "last_task")
-    row = tx.execute(
-        select(*(session_table.c[name] for name in names)).where(session_table.c.id == source)
-    ).one()
-    tx.execute(
-        update(session_table)
-        .where(session_table.c.id == copy)
-        .values(dict(zip(names, row, strict=True)))
-    )
+def _set_counters(tx: Transaction, copy: SessionId) -> None:
+    # Counting goes on after what was copied, as if the rest had never been.
+    counted = {
+        "last_turn": turn_table.c.number,
+        "last_message": messages.c.seq,
+        "last_event": events.c.seq,
+        "last_task": tasks.c.number,
+    }
+    last = {
+        name: tx.execute(
+            select(func.coalesce(func.max(column), 0)).where(column.table.c.session_id == copy)
+        ).scalar_one()
+        for name, column in counted.items()
+    }
+    tx.execute(update(session_table).where(session_table.c.id == copy).values(last))

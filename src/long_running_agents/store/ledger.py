@@ -9,7 +9,8 @@ from sqlalchemy import Row, bindparam, insert, select, update
 from long_running_agents.domain.ids import SessionId, TurnId
 from long_running_agents.domain.tool import CallState, Effect, ToolCallRecord
 from long_running_agents.store.database import Transaction
-from long_running_agents.store.tables import tool_calls
+from long_running_agents.store.prepared import Prepared
+from long_running_agents.store.tables import microseconds, tool_calls
 
 _RESOLVED = [state for state in CallState if state.resolved]
 
@@ -31,10 +32,27 @@ def _record(row: Row[Any]) -> ToolCallRecord:
     )
 
 
+_REQUEST = Prepared(
+    insert(tool_calls),
+    [
+        "turn_id",
+        "call_id",
+        "session_id",
+        "step",
+        "position",
+        "tool",
+        "args",
+        "effect",
+        "state",
+        "started_at",
+    ],
+)
+
+
 def request(tx: Transaction, records: Sequence[ToolCallRecord]) -> None:
     """Write down the calls a model asked for, before any of them runs."""
-    tx.execute(
-        insert(tool_calls),
+    tx.run_each(
+        _REQUEST,
         [
             {
                 "turn_id": record.turn_id,
@@ -43,9 +61,10 @@ def request(tx: Transaction, records: Sequence[ToolCallRecord]) -> None:
                 "step": record.step,
                 "position": record.position,
                 "tool": record.tool,
-                "args": tx.redact(record.args),
+                "args": tx.redact.json(record.args),
                 "effect": record.effect,
                 "state": record.state,
+                "started_at": record.started_at and microseconds(record.started_at),
             }
             for record in records
         ],
@@ -53,29 +72,19 @@ def request(tx: Transaction, records: Sequence[ToolCallRecord]) -> None:
 
 
 _CALL = (tool_calls.c.turn_id == bindparam("turn")) & (tool_calls.c.call_id == bindparam("call"))
-_START = (
+_RESOLVE = Prepared(
     update(tool_calls)
     .where(_CALL)
-    .values(
-        state=CallState.STARTED,
-        effect=bindparam("new_effect"),
-        started_at=bindparam("now", type_=tool_calls.c.started_at.type),
-    )
-)
-_RESOLVE = (
-    update(tool_calls)
-    .where(_CALL)
-    .values(
-        state=bindparam("new_state"),
-        result=bindparam("new_result"),
-        ended_at=bindparam("now", type_=tool_calls.c.ended_at.type),
-    )
+    .values(state=bindparam("new_state"), result=bindparam("new_result"), ended_at=bindparam("now"))
 )
 
 
-def start(tx: Transaction, turn_id: TurnId, call_id: str, effect: Effect, now: datetime) -> None:
+def start(tx: Transaction, turn_id: TurnId, call_id: str, now: datetime) -> None:
     """Note that a call is about to run."""
-    tx.execute(_START, {"turn": turn_id, "call": call_id, "new_effect": effect, "now": now})
+    tx.execute(
+        update(tool_calls).where(_CALL).values(state=CallState.STARTED, started_at=now),
+        {"turn": turn_id, "call": call_id},
+    )
 
 
 def wait(tx: Transaction, turn_id: TurnId, call_id: str) -> None:
@@ -90,14 +99,14 @@ def resolve(
     tx: Transaction, turn_id: TurnId, call_id: str, state: CallState, result: str, now: datetime
 ) -> None:
     """Write down a call's outcome."""
-    tx.execute(
+    tx.run(
         _RESOLVE,
         {
             "turn": turn_id,
             "call": call_id,
             "new_state": state,
-            "new_result": tx.redact(result),
-            "now": now,
+            "new_result": tx.redact.json(result),
+            "now": microseconds(now),
         },
     )
 

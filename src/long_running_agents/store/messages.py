@@ -11,7 +11,8 @@ from long_running_agents.domain.history import Window
 from long_running_agents.domain.ids import SessionId, TurnId
 from long_running_agents.store import counters
 from long_running_agents.store.database import Transaction
-from long_running_agents.store.tables import messages, sessions
+from long_running_agents.store.prepared import Prepared
+from long_running_agents.store.tables import messages, microseconds, sessions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +25,11 @@ class StoredMessage:
     turn_id: TurnId | None = None
 
 
+_APPEND = Prepared(
+    insert(messages), ["session_id", "seq", "turn_id", "step", "kind", "body", "created_at"]
+)
+
+
 def append(
     tx: Transaction,
     session_id: SessionId,
@@ -32,9 +38,12 @@ def append(
     now: datetime,
 ) -> None:
     """Add messages to the end of a session's log."""
+    if not new:
+        return
     first = counters.take(tx, session_id, "last_message", len(new))
-    tx.execute(
-        insert(messages),
+    at = microseconds(now)
+    tx.run_each(
+        _APPEND,
         [
             {
                 "session_id": session_id,
@@ -42,8 +51,8 @@ def append(
                 "turn_id": turn_id,
                 "step": message.step,
                 "kind": message.kind,
-                "body": tx.redact(message.body),
-                "created_at": now,
+                "body": tx.redact.json(message.body),
+                "created_at": at,
             }
             for place, message in enumerate(new)
         ],

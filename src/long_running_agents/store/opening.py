@@ -57,9 +57,11 @@ def database_path(loaded: Loaded) -> Path:
     if not url:
         return Home(loaded.home).database
     parts = urlsplit(url)
-    if parts.scheme.split("+")[0] != "sqlite" or not parts.path.strip("/"):
+    name = parts.path.strip("/")
+    if parts.scheme.split("+")[0] != "sqlite" or parts.netloc or name in ("", ":memory:"):
+        shown = loaded.redact(url)
         raise ConfigError(
-            f"{loaded.origin('storage.database_url')}: database URL {url!r} is not accepted.",
+            f"{loaded.origin('storage.database_url')}: database URL {shown!r} is not accepted.",
             hint="Expected sqlite:///relative.db or sqlite:////absolute.db.",
         )
     return Path(parts.path[1:]).expanduser().absolute()
@@ -78,6 +80,8 @@ def _make_folder(folder: Path) -> None:
 def _expect_head(database: Database, path: Path) -> None:
     with storage_errors(path), database.engine.begin() as connection:
         found = schema.current_revision(connection)
+    if found is not None:
+        schema.refuse_newer(found, path)
     if found != schema.HEAD:
         raise StorageFailed(
             f"{path} has schema {found}, this version uses {schema.HEAD}.",

@@ -1,5 +1,8 @@
 """Bringing a database to this program's schema, and back."""
 
+import sqlite3
+from collections.abc import Generator
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -32,16 +35,17 @@ def prepare(
     head = HEAD if migrations is MIGRATIONS else _head(migrations)
     with storage_errors(path), engine.begin() as connection:
         found = current_revision(connection)
-        tables = inspect(connection).get_table_names() if found is None else []
+        tables = set(inspect(connection).get_table_names()) if found is None else set[str]()
     if found == head:
         return
-    if found is None and tables:
+    # Alembic leaves its own empty table behind when everything else was taken down.
+    if tables := tables - {"alembic_version"}:
         raise CorruptData(
             f"{path} is a database, but not one of ours: it has a table {min(tables)!r}.",
             hint="Choose another home or move the file away.",
         )
     if found is not None:
-        _refuse_newer(found, path, migrations)
+        refuse_newer(found, path, migrations)
         copy_database(path, backups / f"before-{head}-{now:%Y%m%d-%H%M%S}.db")
     migrate(engine, path, head, migrations=migrations)
 
@@ -50,12 +54,32 @@ def migrate(engine: Engine, path: Path, revision: str, *, migrations: Path = MIG
     """Move a database up or down to a revision, in one transaction."""
     from alembic import command  # noqa: PLC0415 - 0.2 s that an up-to-date database never pays
 
-    with storage_errors(path), engine.begin() as connection:
+    with storage_errors(path), _without_foreign_keys(engine) as connection:
         config = _config(migrations)
         config.attributes["connection"] = connection
         found = current_revision(connection)
         down = revision == "base" or (found is not None and revision < found)
         (command.downgrade if down else command.upgrade)(config, revision)
+
+
+@contextmanager
+def _without_foreign_keys(engine: Engine) -> Generator[Connection]:
+    """One transaction in which a table can be rebuilt without its rows' children being deleted."""
+    with engine.connect() as connection:
+        # SQLite ignores this inside a transaction, so the driver is told before there is one.
+        driver = connection.connection.driver_connection
+        assert isinstance(driver, sqlite3.Connection)  # noqa: S101 - the only kind we open
+        driver.execute("PRAGMA foreign_keys = OFF")
+        try:
+            with connection.begin():
+                yield connection
+                if broken := driver.execute("PRAGMA foreign_key_check").fetchone():
+                    raise CorruptData(
+                        f"The upgrade would leave rows of {broken[0]!r} without their parents.",
+                        hint="Nothing was changed. Please report this.",
+                    )
+        finally:
+            driver.execute("PRAGMA foreign_keys = ON")
 
 
 def _config(migrations: Path) -> "Config":
@@ -74,7 +98,10 @@ def _head(migrations: Path) -> str:
     return head or "base"
 
 
-def _refuse_newer(found: str, path: Path, migrations: Path) -> None:
+def refuse_newer(found: str, path: Path, migrations: Path = MIGRATIONS) -> None:
+    """Stop at a database that a newer version of this program has written."""
+    if migrations is MIGRATIONS and found == HEAD:
+        return
     from alembic.script import ScriptDirectory  # noqa: PLC0415 - as above
 
     known = {s.revision for s in ScriptDirectory.from_config(_config(migrations)).walk_revisions()}

@@ -25,6 +25,16 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _NANO = Decimal(1_000_000_000)
 
 
+def microseconds(moment: datetime) -> int:
+    """A moment as the database keeps it."""
+    return (moment - _EPOCH) // timedelta(microseconds=1)
+
+
+def nanodollars(amount: Decimal) -> int:
+    """Money as the database keeps it."""
+    return round(amount * _NANO)
+
+
 class Moment(TypeDecorator[datetime]):
     """A UTC moment, kept as microseconds since 1970: exact and the same on every database."""
 
@@ -34,7 +44,7 @@ class Moment(TypeDecorator[datetime]):
     @override
     def process_bind_param(self, value: datetime | None, dialect: Dialect) -> int | None:
         """To the database."""
-        return None if value is None else (value - _EPOCH) // timedelta(microseconds=1)
+        return None if value is None else microseconds(value)
 
     @override
     def process_result_value(self, value: int | None, dialect: Dialect) -> datetime | None:
@@ -51,7 +61,7 @@ class Dollars(TypeDecorator[Decimal]):
     @override
     def process_bind_param(self, value: Decimal | None, dialect: Dialect) -> int | None:
         """To the database."""
-        return None if value is None else round(value * _NANO)
+        return None if value is None else nanodollars(value)
 
     @override
     def process_result_value(self, value: int | None, dialect: Dialect) -> Decimal | None:

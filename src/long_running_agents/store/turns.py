@@ -11,7 +11,8 @@ from long_running_agents.domain.turn import MAY_BECOME, Origin, Turn, TurnStatus
 from long_running_agents.errors import Busy, NotFound
 from long_running_agents.store import counters
 from long_running_agents.store.database import Transaction
-from long_running_agents.store.tables import turns
+from long_running_agents.store.prepared import Prepared
+from long_running_agents.store.tables import nanodollars, turns
 
 _ENDED = [status for status in TurnStatus if status.ended]
 
@@ -92,14 +93,11 @@ def recent(
     tx: Transaction, limit: int, *, session_id: SessionId | None, before: TurnId
 ) -> list[Turn]:
     """The newest turns that ended, of one session or of all, without the one that asks."""
-    query = (
-        select(turns)
-        .where(turns.c.id != before, turns.c.status.in_(_ENDED))
-        .order_by(turns.c.created_at.desc(), turns.c.number.desc())
-        .limit(limit)
-    )
-    if session_id is not None:
-        query = query.where(turns.c.session_id == session_id)
+    query = select(turns).where(turns.c.id != before, turns.c.status.in_(_ENDED)).limit(limit)
+    if session_id is None:
+        query = query.order_by(turns.c.created_at.desc(), turns.c.number.desc())
+    else:
+        query = query.where(turns.c.session_id == session_id).order_by(turns.c.number.desc())
     return [_turn(row) for row in tx.execute(query)]
 
 
@@ -108,7 +106,8 @@ def unfinished(tx: Transaction) -> list[Turn]:
     query = (
         select(turns)
         .where(turns.c.status.in_([TurnStatus.QUEUED, TurnStatus.RUNNING]))
-        .order_by(turns.c.created_at, turns.c.number)
+        # By number: a clock that was set back must not turn a session's line around.
+        .order_by(turns.c.session_id, turns.c.number)
     )
     return [_turn(row) for row in tx.execute(query)]
 
@@ -182,7 +181,7 @@ def move(
     tx.execute(update(turns).where(turns.c.id == turn_id).values(**values))
 
 
-_SPEND = (
+_SPEND = Prepared(
     update(turns)
     .where(turns.c.id == bindparam("turn"))
     .values(
@@ -190,15 +189,17 @@ _SPEND = (
         tool_calls=bindparam("new_tool_calls"),
         input_tokens=bindparam("new_input"),
         output_tokens=bindparam("new_output"),
-        cost=bindparam("new_cost", type_=turns.c.cost.type),
+        cost=bindparam("new_cost"),
         seconds=bindparam("new_seconds"),
+        # A turn that gets on is not in a loop of deaths.
+        attempts=bindparam("new_attempts"),
     )
 )
 
 
 def spend(tx: Transaction, turn_id: TurnId, spent: Spent) -> None:
     """Write down what a turn has used so far."""
-    tx.execute(
+    tx.run(
         _SPEND,
         {
             "turn": turn_id,
@@ -206,8 +207,9 @@ def spend(tx: Transaction, turn_id: TurnId, spent: Spent) -> None:
             "new_tool_calls": spent.tool_calls,
             "new_input": spent.input_tokens,
             "new_output": spent.output_tokens,
-            "new_cost": spent.cost,
+            "new_cost": nanodollars(spent.cost),
             "new_seconds": spent.seconds,
+            "new_attempts": 1,
         },
     )
 

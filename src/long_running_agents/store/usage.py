@@ -9,7 +9,25 @@ from sqlalchemy import func, insert, select
 from long_running_agents.domain.budget import Usage
 from long_running_agents.domain.ids import SessionId, TurnId
 from long_running_agents.store.database import Transaction
-from long_running_agents.store.tables import usage
+from long_running_agents.store.prepared import Prepared
+from long_running_agents.store.tables import microseconds, nanodollars, usage
+
+_RECORD = Prepared(
+    insert(usage),
+    [
+        "session_id",
+        "turn_id",
+        "step",
+        "model",
+        "input_tokens",
+        "output_tokens",
+        "cache_read_tokens",
+        "cache_write_tokens",
+        "cost",
+        "estimated",
+        "at",
+    ],
+)
 
 
 def record(
@@ -22,8 +40,8 @@ def record(
     now: datetime,
 ) -> None:
     """Write down one request."""
-    tx.execute(
-        insert(usage),
+    tx.run(
+        _RECORD,
         {
             "session_id": session_id,
             "turn_id": turn_id,
@@ -33,9 +51,9 @@ def record(
             "output_tokens": used.output_tokens,
             "cache_read_tokens": used.cache_read_tokens,
             "cache_write_tokens": used.cache_write_tokens,
-            "cost": used.cost,
+            "cost": None if used.cost is None else nanodollars(used.cost),
             "estimated": used.estimated,
-            "at": now,
+            "at": microseconds(now),
         },
     )
 

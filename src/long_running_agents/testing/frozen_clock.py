@@ -3,6 +3,7 @@
 import asyncio
 import heapq
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 _START = datetime(2026, 1, 5, 9, 0, tzinfo=UTC)
 _NANOSECONDS = 1_000_000_000
@@ -49,6 +50,15 @@ class FrozenClock:
                 self._sleepers.remove(sleeper)
                 heapq.heapify(self._sleepers)
             raise
+
+    async def wait(self, task: asyncio.Future[Any], seconds: float) -> bool:
+        """Wait for a task, or until the clock has been advanced by that much."""
+        alarm = asyncio.create_task(self.sleep(seconds))
+        try:
+            await asyncio.wait({task, alarm}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            alarm.cancel()
+        return task.done()
 
     async def advance(self, seconds: float) -> None:
         """Let time pass, waking sleepers in the order of their deadlines.

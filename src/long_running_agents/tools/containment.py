@@ -50,16 +50,13 @@ class Containment(AbstractCapability[TurnDeps]):
         return self._cut(result)
 
     async def _in_time(self, tool: str, work: Any) -> Any:
+        # A task of its own: a tool that runs in a thread cannot be cancelled, only left behind.
         running = asyncio.ensure_future(work)
-        watch = asyncio.ensure_future(self.clock.sleep(self.timeout))
         try:
-            await asyncio.wait({running, watch}, return_when=asyncio.FIRST_COMPLETED)
+            if await self.clock.wait(running, self.timeout):
+                return running.result()
         finally:
-            watch.cancel()
-            if not running.done():
-                running.cancel()
-        if running.done():
-            return running.result()
+            running.cancel()
         raise ToolFailed(f"{tool} took longer than {self.timeout:g} seconds and was given up.")
 
     def _cut(self, result: Any) -> Any:

@@ -46,6 +46,10 @@ class Gate(AbstractCapability[TurnDeps]):
     rules: Rules
     book: CallBook
 
+    def free(self, tool: str) -> bool:
+        """Whether a tool runs without asking anybody."""
+        return isinstance(decide(tool, self.rules, attended=True), Allow)
+
     @override
     async def wrap_tool_execute(
         self,

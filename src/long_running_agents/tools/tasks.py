@@ -28,7 +28,12 @@ class TaskView(TypedDict):
 def task_tools() -> FunctionToolset[TurnDeps]:
     """The toolset."""
     tools = FunctionToolset[TurnDeps](id="tasks")
+    _add_changing(tools)
+    _add_reading(tools)
+    return tools
 
+
+def _add_changing(tools: FunctionToolset[TurnDeps]) -> None:
     @tools.tool(metadata=effect(Effect.IDEMPOTENT))
     async def create_task(
         ctx: RunContext[TurnDeps],
@@ -77,6 +82,8 @@ def task_tools() -> FunctionToolset[TurnDeps]:
             lambda tx: tasks.change(tx, turn.session_id, task_id, wanted, result=result, now=now),
         )
 
+
+def _add_reading(tools: FunctionToolset[TurnDeps]) -> None:
     @tools.tool(metadata=effect(Effect.READ))
     async def list_tasks(ctx: RunContext[TurnDeps], status: str | None = None) -> list[TaskView]:
         """List this session's tasks, in the order they were made.
@@ -102,8 +109,6 @@ def task_tools() -> FunctionToolset[TurnDeps]:
         """
         session_id = ctx.deps.turn.session_id
         return _view(await ctx.deps.database.read(lambda tx: tasks.get(tx, session_id, task_id)))
-
-    return tools
 
 
 def _view(task: Task) -> TaskView:

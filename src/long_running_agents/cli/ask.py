@@ -1,0 +1,146 @@
+"""`lra ask`: one turn."""
+
+import asyncio
+import json
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import click
+
+from long_running_agents.cli.failures import INTERRUPTED, OK, exit_code_for
+from long_running_agents.cli.options import Options, pass_options
+from long_running_agents.cli.output import json_option, note
+from long_running_agents.errors import LimitReached, UsageError
+
+if TYPE_CHECKING:
+    from long_running_agents.app import App
+    from long_running_agents.cli.following import Ended
+    from long_running_agents.config import Loaded
+    from long_running_agents.domain.events import Passing, Recorded
+    from long_running_agents.domain.ids import SessionId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Question:
+    text: str
+    session: str | None
+    model: str | None
+    as_json: bool
+    yes: bool
+    approved: tuple[str, ...]
+
+    @property
+    def attended(self) -> bool:
+        """Whether questions have an answer."""
+        return self.yes or bool(self.approved)
+
+
+@click.command()
+@click.argument("text", required=False)
+@click.option("--session", metavar="ID", help="Ask in this session; a new one unless given.")
+@click.option("--model", metavar="NAME", help="The model to ask, as provider:model.")
+@click.option("--yes", is_flag=True, help="Allow every tool call that needs an approval.")
+@click.option("--approve", multiple=True, metavar="TOOL", help="Allow the calls of this tool.")
+@json_option
+@pass_options
+def ask(
+    options: Options,
+    text: str | None,
+    session: str | None,
+    model: str | None,
+    yes: bool,
+    approve: tuple[str, ...],
+    as_json: bool,
+) -> int:
+    """Ask one question and print the answer.
+
+    The question is TEXT, or what is piped in ("-"), or both: piped text is added at the end.
+    With --json, everything that happens is printed as JSON Lines.
+    """
+    question = _Question(
+        text=_whole(text),
+        session=session,
+        model=model,
+        as_json=as_json,
+        yes=yes,
+        approved=approve,
+    )
+    return asyncio.run(_ask(options.load(), question))
+
+
+def _whole(text: str | None) -> str:
+    parts = [] if text in (None, "-") else [str(text)]
+    if text == "-" or not sys.stdin.isatty():
+        try:
+            parts.append(sys.stdin.read())
+        except UnicodeDecodeError as error:
+            raise UsageError(
+                f"What was piped in is not text: {error}.", hint="Expected UTF-8."
+            ) from error
+    whole = "\n\n".join(part.strip("\n") for part in parts if part.strip())
+    if not whole:
+        raise UsageError("There is no question.", hint='Try: lra ask "What can you do?"')
+    return whole
+
+
+async def _ask(loaded: "Loaded", question: _Question) -> int:
+    from long_running_agents.app import open_app
+    from long_running_agents.clock import SystemClock
+    from long_running_agents.domain.ids import SessionId, new_id, session_id
+
+    now = SystemClock().now()
+    chosen = question.session
+    key = SessionId(new_id("session", now)) if chosen is None else session_id(chosen)
+    async with open_app(loaded) as app:
+        try:
+            ended = await _one_turn(app, key, question)
+        except asyncio.CancelledError:
+            # Ctrl-C: a turn that was given up must not go on by itself the next time.
+            await app.turns.stop(key)
+            raise
+    if sys.stderr.isatty() and not question.as_json:
+        note(f"session {key}")
+    return _exit_code(ended)
+
+
+async def _one_turn(app: "App", key: "SessionId", question: _Question) -> "Ended":
+    from long_running_agents.cli import following
+    from long_running_agents.cli.plain import PlainScreen
+    from long_running_agents.cli.render import Renderer
+    from long_running_agents.domain.turn import TurnStatus
+
+    await following.refuse_if_waiting(app, key)
+    streaming = sys.stdout.isatty()
+    show = _print_event if question.as_json else Renderer(PlainScreen(words=streaming)).show
+    ended = await following.follow(
+        app,
+        key,
+        lambda: app.turns.start(
+            key, question.text, attended=question.attended, model=question.model
+        ),
+        show=show,
+        ask=following.by_rule(yes=question.yes, approved=question.approved),
+    )
+    # A pipe gets the answer alone, whole; what was said on the way there is for people.
+    if not streaming and not question.as_json and ended.turn.status is TurnStatus.DONE:
+        click.echo(ended.turn.answer)
+    return ended
+
+
+async def _print_event(heard: "Recorded | Passing") -> None:
+    click.echo(json.dumps(heard.wire(), ensure_ascii=False))
+
+
+def _exit_code(ended: "Ended") -> int:
+    from long_running_agents.domain.events import TurnDone, TurnFailed, TurnLimited
+
+    match ended.closing:
+        case TurnDone():
+            return OK
+        case TurnLimited():
+            return LimitReached.exit_code
+        case TurnFailed(code=code):
+            return exit_code_for(code)
+        case _:
+            return INTERRUPTED

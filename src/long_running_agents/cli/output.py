@@ -1,0 +1,85 @@
+"""Printing data: one JSON document, or a table that a terminal shows and a pipe can cut."""
+
+import dataclasses
+import json
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from decimal import Decimal
+from typing import Any, cast
+
+import click
+
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+"""The option of every command that prints data."""
+
+
+def plain(value: object) -> Any:
+    """A domain object as JSON knows it."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {
+            field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)
+        }
+    if isinstance(value, Mapping):
+        pairs = cast("Mapping[object, object]", value)
+        return {str(key): plain(item) for key, item in pairs.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in cast("Sequence[object]", value)]
+    if isinstance(value, datetime):
+        return value.isoformat()
+    return float(value) if isinstance(value, Decimal) else value
+
+
+def print_json(value: object) -> None:
+    """Print one JSON document."""
+    click.echo(json.dumps(plain(value), ensure_ascii=False, indent=2))
+
+
+def print_table(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print rows: fitted to a terminal, or whole and separated by tabs for a pipe."""
+    if not sys.stdout.isatty():
+        for row in rows:
+            click.echo("\t".join(" ".join(cell.split()) for cell in row))
+        return
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    colored = click.get_current_context().color
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
+    for place, title in enumerate(titles):
+        # Ids are there to be copied, so only the other columns give way.
+        table.add_column(title, no_wrap=True, overflow="ellipsis" if place else "fold")
+    for row in rows:
+        table.add_row(*(Text(safe(" ".join(cell.split()))) for cell in row))
+    Console(no_color=colored is False, highlight=False).print(table)
+
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+def safe(text: str) -> str:
+    """Text that cannot command the terminal: what a model or a tool wrote is never an escape."""
+    return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text.replace("\r\n", "\n"))
+
+
+def shown(text: str) -> str:
+    """Foreign text for stdout: made safe for a terminal, left whole for a pipe."""
+    return safe(text) if sys.stdout.isatty() else text
+
+
+def moment(at: datetime) -> str:
+    """A moment in the person's own time zone."""
+    return f"{at.astimezone():%Y-%m-%d %H:%M}"
+
+
+def dim(text: str) -> str:
+    """Text that stands back."""
+    return click.style(text, dim=True)
+
+
+def note(text: str) -> None:
+    """Say something that is not the result."""
+    click.echo(dim(safe(text)), err=True)

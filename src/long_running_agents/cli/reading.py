@@ -1,0 +1,39 @@
+"""Looking into a home without a model: beside its owner, or as its owner."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from long_running_agents.agent.sessions import SessionService
+    from long_running_agents.cli.options import Options
+    from long_running_agents.store.database import Database
+
+T = TypeVar("T")
+
+
+def with_database(
+    options: "Options", work: "Callable[[Database], Awaitable[T]]", *, writes: bool = False
+) -> T:
+    """Run work on a home's database; it owns the home only if it writes."""
+    from long_running_agents.clock import SystemClock
+    from long_running_agents.store.opening import open_database
+
+    async def opened() -> T:
+        async with open_database(options.load(), SystemClock(), read_only=not writes) as database:
+            return await work(database)
+
+    return asyncio.run(opened())
+
+
+def with_sessions(
+    options: "Options", work: "Callable[[SessionService], Awaitable[T]]", *, writes: bool = False
+) -> T:
+    """Run work on a home's sessions."""
+    from long_running_agents.agent.sessions import SessionService
+    from long_running_agents.clock import SystemClock
+
+    def on_sessions(database: "Database") -> Awaitable[T]:
+        return work(SessionService(database, SystemClock()))
+
+    return with_database(options, on_sessions, writes=writes)

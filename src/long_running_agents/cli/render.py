@@ -1,0 +1,167 @@
+"""From what is heard of a turn to what a person sees."""
+
+import json
+import sys
+from typing import Protocol
+
+from long_running_agents.domain.events import (
+    ApprovalResolved,
+    Delta,
+    Event,
+    ModelChanged,
+    ModelFellBack,
+    Passing,
+    Recorded,
+    RequestRetried,
+    StepBegan,
+    TasksChanged,
+    TextWritten,
+    ToolCalled,
+    ToolReturned,
+    TurnDone,
+    TurnFailed,
+    TurnLimited,
+    TurnResumed,
+    TurnStopped,
+    WordsArrived,
+)
+
+_ARGUMENTS = 100
+_RESULT = 120
+
+
+class Screen(Protocol):
+    """Where words and notes appear."""
+
+    async def words(self, text: str) -> None:
+        """Add a few words to the answer."""
+        ...
+
+    async def end_words(self) -> None:
+        """Finish the line the words are on."""
+        ...
+
+    async def note(self, text: str) -> None:
+        """Write a line about what happens."""
+        ...
+
+    async def alarm(self, text: str) -> None:
+        """Write a line that must not be overlooked."""
+        ...
+
+
+class Renderer:
+    """Shows a session's events and deltas on a screen."""
+
+    def __init__(self, screen: Screen, *, usage: bool = False) -> None:
+        self._screen = screen
+        self._usage = usage
+        self._streamed = ""
+
+    async def show(self, heard: Recorded | Passing) -> None:
+        """Show one thing."""
+        if isinstance(heard, Passing):
+            await self._passing(heard.delta)
+        elif isinstance(heard.event, TextWritten):
+            await self._text(heard.event.text)
+        else:
+            await self._screen.end_words()
+            await self._event(heard.event)
+
+    async def _passing(self, delta: Delta) -> None:
+        match delta:
+            case WordsArrived():
+                self._streamed += delta.text
+                await self._screen.words(delta.text)
+            case StepBegan():
+                await self._begin()
+            case RequestRetried():
+                void = "; the words above do not count" if self._streamed else ""
+                await self._begin()
+                wait = f" in {delta.wait_seconds:.0f} s" if delta.wait_seconds >= 1 else ""
+                await self._screen.note(f"asking {delta.model} again{wait}: {delta.reason}{void}")
+
+    async def _begin(self) -> None:
+        self._streamed = ""
+        await self._screen.end_words()
+
+    async def _text(self, text: str) -> None:
+        # The whole text is a fact, the words were only passing: whatever was missed is added.
+        if not text.startswith(self._streamed) and text.strip() != self._streamed.strip():
+            await self._begin()
+        await self._screen.words(text[len(self._streamed) :])
+        await self._begin()
+
+    async def _event(self, event: Event) -> None:
+        match event:
+            case TurnLimited(text=text):
+                await self._screen.alarm(text)
+            case TurnFailed(message=message, hint=hint):
+                await self._screen.alarm(f"error: {message}\n  {hint}".rstrip())
+            case ToolReturned(outcome="uncertain", result_preview=preview):
+                await self._screen.alarm(one_line(preview))
+            case TurnResumed():
+                await self._screen.alarm(
+                    f"{sign('resumed')} this turn was cut off and goes on by itself"
+                    f" (attempt {event.attempt})"
+                )
+            case _:
+                if line := self._line(event):
+                    await self._screen.note(line)
+
+    def _line(self, event: Event) -> str:
+        match event:
+            case ToolCalled(tool=tool, input=given):
+                return f"{sign('call')} {tool} {arguments(given)}"
+            case ToolReturned(tool=tool, outcome=outcome, result_preview=preview):
+                mark = sign("done" if event.success else "failed")
+                spent = f" {event.duration_ms} ms" if event.success else f" {outcome}"
+                return f"{mark} {tool}{spent}: {one_line(preview, _RESULT)}"
+            case ApprovalResolved(allowed=allowed, reason=reason):
+                return "allowed" if allowed else f"denied{f': {reason}' if reason else ''}"
+            case TasksChanged(summary=summary):
+                return f"  {summary}"
+            case ModelFellBack():
+                return f"{event.answered} answers instead of {event.asked}: {event.reason}"
+            case ModelChanged(model=model):
+                return f"model: {model}"
+            case TurnStopped():
+                return "stopped, history kept"
+            case TurnDone():
+                return usage_line(event) if self._usage else ""
+            case _:
+                return ""
+
+
+def usage_line(done: TurnDone) -> str:
+    """What a turn took, in a few words."""
+    tokens = done.usage.input_tokens + done.usage.output_tokens
+    cost = "" if done.usage.cost is None else f", ${done.usage.cost:.4f}"
+    steps = "1 step" if done.iterations == 1 else f"{done.iterations} steps"
+    return f"{steps}, {tokens:,} tokens{cost}"
+
+
+def arguments(given: object) -> str:
+    """A call's arguments on one line, shortened."""
+    return "" if given in ({}, None) else one_line(json.dumps(given, ensure_ascii=False))
+
+
+def one_line(text: str, longest: int = _ARGUMENTS) -> str:
+    """Text on one line, shortened."""
+    line = " ".join(text.split())
+    return line if len(line) <= longest else f"{line[: longest - 1]}…"
+
+
+_SIGNS = {
+    "call": ("→", "->"),
+    "done": ("✓", "ok"),
+    "failed": ("✗", "x"),
+    "resumed": ("↻", "*"),
+}
+
+
+def sign(name: str) -> str:
+    """A mark, in ASCII where the terminal knows no more."""
+    fancy, simple = _SIGNS[name]
+    unicode = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
+    return fancy if unicode else simple
