@@ -264,6 +264,8 @@ def commands_page() -> str | None:
     try:
         import click  # noqa: PLC0415 - only this page needs it
 
+        from long_running_agents.cli.slash import REGISTRY  # noqa: PLC0415 - as above
+
         main = import_module("long_running_agents.cli.main")
     except ModuleNotFoundError:
         return None
@@ -283,6 +285,9 @@ def commands_page() -> str | None:
         "`lra COMMAND --help` says the same at the terminal. Every command takes the options of"
         " `lra` itself before its name.",
         *_command(click.Context(root, info_name="lra")),
+        "## Inside a chat",
+        "A line that begins with one of these words is a command; all else is a message.",
+        table(["command", "meaning"], [[f"`{s.usage}`", s.help] for s in REGISTRY.values()]),
         "## Exit codes",
         table(["code", "meaning"], exits),
         "[Errors](errors.md) says which error ends with which code.",
@@ -309,9 +314,11 @@ def _command(context: Any) -> Iterator[str]:
 
 def _options(command: Any, context: Any) -> Iterator[tuple[str, str]]:
     for parameter in command.get_params(context):
-        record = parameter.get_help_record(context)
-        if record is not None and "--help" not in parameter.opts:
-            yield record
+        # Arguments are in the usage line already.
+        if parameter.param_type_name == "option" and "--help" not in parameter.opts:
+            record = parameter.get_help_record(context)
+            if record is not None:
+                yield record
 
 
 PAGES: dict[str, Callable[[], str | None]] = {

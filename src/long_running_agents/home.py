@@ -96,7 +96,7 @@ class Home:
         """The process that owns the home now, if any."""
         try:
             handle = os.open(self.lock, os.O_RDONLY)
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return None
         try:
             fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)

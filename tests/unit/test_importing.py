@@ -3,12 +3,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-PROGRAM = '''
+PROGRAM = """
 import importlib, pkgutil, sys
 
 acts = []
 def watch(event, args):
-    if event in ("socket.connect", "socket.bind", "subprocess.Popen", "os.mkdir", "sqlite3.connect"):
+    if event in ("socket.connect", "socket.bind", "subprocess.Popen", "os.mkdir", "os.rename"):
         acts.append((event, str(args)))
     if event == "open" and isinstance(args[1], str) and set(args[1]) & set("wax+"):
         acts.append((event, str(args)))
@@ -26,7 +26,7 @@ for name in names:
     importlib.import_module(name)
 assert not acts, acts
 sys.exit(len(names) < 50)
-'''
+"""
 
 
 def test_importing_everything_does_nothing(tmp_path):

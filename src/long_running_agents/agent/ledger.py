@@ -1,19 +1,11 @@
-"""The ledger as a capability: steps and tool calls are on disk before anyone acts on them."""
+"""The ledger as a ring: steps and tool calls are on disk before anyone acts on them."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
-from pydantic_ai.capabilities import AbstractCapability
-from pydantic_ai.capabilities.abstract import (
-    ValidatedToolArgs,
-    WrapModelRequestHandler,
-    WrapToolExecuteHandler,
-)
 from pydantic_ai.exceptions import ToolFailed
 from pydantic_ai.messages import ModelRequest, ModelResponse, ToolCallPart, ToolReturnPart
 from pydantic_ai.models import ModelRequestContext
-from pydantic_ai.tools import RunContext, ToolDefinition
 from typing_extensions import override
 
 from long_running_agents.agent import transcript
@@ -27,33 +19,38 @@ from long_running_agents.domain.tool import (
     ToolCallRecord,
 )
 from long_running_agents.models.pricing import PriceList
-from long_running_agents.tools.deps import TurnDeps
 from long_running_agents.tools.effects import effect_of
+from long_running_agents.tools.ring import Ask, Ring, Run
 
 
-@dataclass
-class Ledger(AbstractCapability[TurnDeps]):
-    """Writes each step when it is complete, and each tool call before and after it runs."""
+class Ledger(Ring):
+    """Writes each step when it is complete, and each tool call before and after it runs.
 
-    recorder: TurnRecorder
-    words: Words
-    prices: PriceList
-    free: Callable[[str], bool]
-    """Whether a tool runs without asking anybody."""
+    Args:
+        recorder: Writes the facts down.
+        words: Knows which model answered.
+        prices: Knows what it cost.
+        free: Whether a tool runs without asking anybody.
+    """
+
+    def __init__(
+        self,
+        recorder: TurnRecorder,
+        words: Words,
+        prices: PriceList,
+        free: Callable[[str], bool],
+    ) -> None:
+        self.recorder = recorder
+        self.words = words
+        self.prices = prices
+        self.free = free
 
     @override
-    async def wrap_model_request(
-        self,
-        ctx: RunContext[TurnDeps],
-        *,
-        request_context: ModelRequestContext,
-        handler: WrapModelRequestHandler,
-    ) -> ModelResponse:
-        response = await handler(request_context)
-        response = transcript.with_own_ids(response, self.recorder.calls)
-        request = request_context.messages[-1]
+    async def request(self, context: ModelRequestContext, ask: Ask) -> ModelResponse:
+        response = transcript.with_own_ids(await ask(context), self.recorder.calls)
+        request = context.messages[-1]
         assert isinstance(request, ModelRequest), "the loop always asks with a request"  # noqa: S101
-        await self.recorder.step(self._facts(request, response, request_context))
+        await self.recorder.step(self._facts(request, response, context))
         return response
 
     def _facts(
@@ -104,15 +101,7 @@ class Ledger(AbstractCapability[TurnDeps]):
                     yield part.tool_call_id, CallState.FAILED, told
 
     @override
-    async def wrap_tool_execute(
-        self,
-        ctx: RunContext[TurnDeps],
-        *,
-        call: ToolCallPart,
-        tool_def: ToolDefinition,
-        args: ValidatedToolArgs,
-        handler: WrapToolExecuteHandler,
-    ) -> Any:
+    async def call(self, call: ToolCallPart, run: Run) -> Any:
         match self.recorder.replay(call.tool_call_id):
             case Replay.RETURN_RESULT:
                 return _again(self.recorder.calls[call.tool_call_id])
@@ -121,17 +110,12 @@ class Ledger(AbstractCapability[TurnDeps]):
                 await self._resolve(call, CallState.UNCERTAIN, told)
                 raise ToolFailed(told)
             case Replay.RUN:
-                return await self._run(call, args, handler)
+                return await self._run(call, run)
 
-    async def _run(
-        self,
-        call: ToolCallPart,
-        args: ValidatedToolArgs,
-        handler: WrapToolExecuteHandler,
-    ) -> Any:
+    async def _run(self, call: ToolCallPart, run: Run) -> Any:
         await self.recorder.start(call.tool_call_id)
         try:
-            result = await handler(args)
+            result = await run()
         except ToolFailed as failure:
             await self._resolve(call, CallState.FAILED, failure.message)
             raise

@@ -1,11 +1,10 @@
 """The budget of a turn, checked before each request."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
-from pydantic_ai.capabilities import AbstractCapability
+from pydantic_ai.messages import ModelResponse
 from pydantic_ai.models import ModelRequestContext
 from pydantic_ai.settings import ModelSettings, merge_model_settings
-from pydantic_ai.tools import RunContext
 from typing_extensions import override
 
 from long_running_agents.agent.recorder import TurnRecorder
@@ -18,34 +17,30 @@ from long_running_agents.domain.budget import (
 )
 from long_running_agents.errors import LimitReached
 from long_running_agents.models.pricing import characters
-from long_running_agents.tools.deps import TurnDeps
+from long_running_agents.tools.ring import Ask, Ring
 
 
-@dataclass
-class BudgetGuard(AbstractCapability[TurnDeps]):
+class BudgetGuard(Ring):
     """Stops a turn before a request that its budget does not cover."""
 
-    recorder: TurnRecorder
-    limits: Limits
-    hit: LimitHit | None = field(default=None, init=False)
+    def __init__(self, recorder: TurnRecorder, limits: Limits) -> None:
+        self.hit: LimitHit | None = None
+        self._recorder = recorder
+        self._limits = limits
 
     @override
-    async def before_model_request(
-        self, ctx: RunContext[TurnDeps], request_context: ModelRequestContext
-    ) -> ModelRequestContext:
+    async def request(self, context: ModelRequestContext, ask: Ask) -> ModelResponse:
         # Only a limit on tokens needs to know how long the request is.
         needed = 0
-        if self.limits.tokens is not None:
-            needed = estimate_tokens(sum(characters(m) for m in request_context.messages))
-        spent = replace(self.recorder.spent, seconds=self.recorder.seconds())
-        self.hit = limit_before_request(spent, self.limits, next_tokens=needed)
+        if self._limits.tokens is not None:
+            needed = estimate_tokens(sum(characters(m) for m in context.messages))
+        spent = replace(self._recorder.spent, seconds=self._recorder.seconds())
+        self.hit = limit_before_request(spent, self._limits, next_tokens=needed)
         if self.hit is not None:
             raise LimitReached(self.hit.sentence)
-        most = remaining_output(spent, self.limits, next_tokens=needed)
+        most = remaining_output(spent, self._limits, next_tokens=needed)
         if most is not None:
-            settings = request_context.model_settings or ModelSettings()
+            settings = context.model_settings or ModelSettings()
             bound = min(settings["max_tokens"], most) if "max_tokens" in settings else most
-            request_context.model_settings = merge_model_settings(
-                settings, ModelSettings(max_tokens=bound)
-            )
-        return request_context
+            context.model_settings = merge_model_settings(settings, ModelSettings(max_tokens=bound))
+        return await ask(context)

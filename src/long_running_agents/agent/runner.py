@@ -4,7 +4,6 @@ import asyncio
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from pydantic_ai import Agent, AgentRetries, DeferredToolRequests, UsageLimits
 from pydantic_ai.exceptions import AgentRunError
@@ -36,6 +35,7 @@ from long_running_agents.store.database import Database
 from long_running_agents.tools.containment import Containment
 from long_running_agents.tools.deps import TurnDeps
 from long_running_agents.tools.gate import Gate
+from long_running_agents.tools.ring import Rings
 
 log = logging.getLogger(__name__)
 
@@ -126,7 +126,7 @@ class TurnRunner:
             model_settings=self._settings.model,
             instructions=self._settings.instructions(),
             usage_limits=UsageLimits(request_limit=None),
-            capabilities=run.capabilities(),
+            capabilities=[run.rings],
         )
         if isinstance(result.output, DeferredToolRequests):
             return Waiting()
@@ -147,20 +147,23 @@ class _Run:
         self.recorder = recorder
         self._settings = settings
         self._clock = clock
-        self.words = Words(recorder, choices, settings.retries, settings.limits, clock)
+        self.words = Words(
+            recorder, choices, retries=settings.retries, limits=settings.limits, clock=clock
+        )
         self._budget = BudgetGuard(recorder, settings.limits)
-        self._gate = Gate(settings.rules, recorder)
-        self._ledger = Ledger(recorder, self.words, prices, self._gate.free)
-
-    def capabilities(self) -> list[Any]:
-        """Outermost first."""
-        return [
-            self._gate,
-            self._ledger,
-            Containment(self._settings.tool_timeout, self._settings.result_limit, self._clock),
-            self._budget,
-            self.words,
-        ]
+        gate = Gate(settings.rules, recorder, attended=recorder.turn.attended)
+        # Outermost first.
+        self.rings = Rings(
+            [
+                gate,
+                Ledger(recorder, self.words, prices, gate.free),
+                Containment(
+                    timeout=settings.tool_timeout, result_limit=settings.result_limit, clock=clock
+                ),
+                self._budget,
+                self.words,
+            ]
+        )
 
     async def watch(self, work: asyncio.Task[Outcome], stopping: Callable[[], bool]) -> Outcome:
         """Wait for the work, but not longer than the turn may run, nor after it was cancelled."""

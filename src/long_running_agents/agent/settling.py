@@ -34,27 +34,25 @@ _NOT_RUN = "Not run: the turn was stopped before."
 
 
 def settle(tx: Transaction, turn: Turn, outcome: Outcome, now: datetime) -> list[Recorded]:
-    """Write how a turn came to rest."""
-    # Read again: steps were added since the turn was claimed.
-    turn = turns.get(tx, turn.id)
+    """Write how a turn came to rest; the turn as it was read in this transaction."""
     news: list[Event] = []
     match outcome:
         case Waiting():
-            turns.move(tx, turn.id, TurnStatus.WAITING, now=now)
+            turns.move(tx, turn, TurnStatus.WAITING, now=now)
         case Answered(text, model):
-            turns.move(tx, turn.id, TurnStatus.DONE, now=now, answer=text)
+            turns.move(tx, turn, TurnStatus.DONE, now=now, answer=text)
             news = [_done(turn, text, model)]
         case Stopped(words, begun):
             news = [*_abandon(tx, turn, begun, now), TurnStopped(text=words)]
             turns.move(
-                tx, turn.id, TurnStatus.STOPPED, now=now, answer=words, error="stopped by the user"
+                tx, turn, TurnStatus.STOPPED, now=now, answer=words, error="stopped by the user"
             )
         case Limited(hit):
             text = limit_text(hit.sentence, turn, tasks.of_session(tx, turn.session_id))
-            turns.move(tx, turn.id, TurnStatus.LIMITED, now=now, answer=text, error=hit.sentence)
+            turns.move(tx, turn, TurnStatus.LIMITED, now=now, answer=text, error=hit.sentence)
             news = [TurnLimited(limit=hit.name, text=text)]
         case Failed(error):
-            turns.move(tx, turn.id, TurnStatus.FAILED, now=now, error=str(error))
+            turns.move(tx, turn, TurnStatus.FAILED, now=now, error=str(error))
             news = [TurnFailed(code=error.code, message=error.message, hint=error.hint)]
         case _:
             assert_never(outcome)

@@ -66,7 +66,8 @@ class TurnService:
         self._view = view
         self._engine: Engine | None = None
         self._stopping: set[TurnId] = set()
-        self._settled: dict[TurnId, asyncio.Event] = {}
+        self._running: dict[TurnId, asyncio.Event] = {}
+        """Set when a turn's work is over, for now or for good."""
         self._broken: dict[TurnId, LraError] = {}
 
     async def open(self, engine: Engine) -> None:
@@ -160,7 +161,7 @@ class TurnService:
             asked = approvals.of_turn(tx, turn.id).values()
             still_open = any(other.state is ApprovalState.OPEN for other in asked)
             if not still_open and turn.status is TurnStatus.WAITING:
-                turns.move(tx, turn.id, TurnStatus.QUEUED, now=now)
+                turns.move(tx, turn, TurnStatus.QUEUED, now=now)
             return turns.get(tx, turn.id), news
 
         turn, news = await self._database.write(work)
@@ -180,7 +181,7 @@ class TurnService:
                 raise Busy(f"The last turn is {turn.status}; there is nothing to retry.")
             if turn.status is TurnStatus.LIMITED:
                 turns.renew(tx, turn.id)
-            turns.move(tx, turn.id, TurnStatus.QUEUED, now=now, answer="")
+            turns.move(tx, turn, TurnStatus.QUEUED, now=now, answer="")
             return turns.get(tx, turn.id)
 
         turn = await self._database.write(work)
@@ -194,15 +195,15 @@ class TurnService:
     async def settled(self, turn_id: TurnId) -> Turn:
         """Wait until a turn has ended or waits for an answer."""
         while True:
-            signal = self._settled.setdefault(turn_id, asyncio.Event())
+            if (signal := self._running.get(turn_id)) is not None:
+                await signal.wait()
             if (broken := self._broken.pop(turn_id, None)) is not None:
                 raise broken
             turn = await self.get(turn_id)
             if turn.status.settled:
-                self._settled.pop(turn_id, None)
                 return turn
-            await signal.wait()
-            self._settled.pop(turn_id, None)
+            # In line behind another turn: it runs when that one has ended.
+            self._running.setdefault(turn_id, asyncio.Event())
 
     async def open_questions(self, session_id: SessionId | None = None) -> Sequence[Approval]:
         """Questions that wait for an answer."""
@@ -217,14 +218,15 @@ class TurnService:
         turn = TurnId(turn_id)
         try:
             await self._drive(turn)
-        except LraError as error:
-            # The disk failed, so the outcome cannot be stored: tell whoever waits. The turn
-            # stays unfinished and goes on when the home is opened again.
+        except Exception as error:  # The outermost ring around a turn.
+            # The disk failed, or we did, so the outcome is not stored: tell whoever waits. The
+            # turn stays unfinished and goes on when the home is opened again.
             log.exception("turn %s is left unfinished", turn_id)
-            self._broken[turn] = error
+            self._broken[turn] = (
+                error if isinstance(error, LraError) else LraError(f"Something broke: {error!r}.")
+            )
         finally:
-            if (signal := self._settled.get(turn)) is not None:
-                signal.set()
+            self._running.pop(turn, asyncio.Event()).set()
 
     async def _drive(self, turn_id: TurnId) -> None:
         claimed = await self._database.write(lambda tx: self._claim(tx, turn_id))
@@ -274,9 +276,11 @@ class TurnService:
         now = self._clock.now()
 
         def work(tx: Transaction) -> tuple[list[Recorded], Turn | None]:
-            if turns.get(tx, turn.id).status.ended:
+            # Read again: steps were added since the turn was claimed.
+            fresh = turns.get(tx, turn.id)
+            if fresh.status.ended:
                 return [], None
-            return settle(tx, turn, outcome, now), turns.current(tx, turn.session_id)
+            return settle(tx, fresh, outcome, now), turns.current(tx, turn.session_id)
 
         news, following = await self._database.write(work)
         self._hub.publish(news)
@@ -284,6 +288,7 @@ class TurnService:
             await self._submit(following)
 
     async def _submit(self, turn: Turn) -> None:
+        self._running.setdefault(turn.id, asyncio.Event())
         await self._the_engine.submit(WORK, turn.id, partition=turn.session_id)
 
     @property

@@ -1,11 +1,9 @@
 """The words of an answer, as they arrive; and the model that is being asked."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
-from pydantic_ai.capabilities import AbstractCapability
+from pydantic_ai.messages import ModelResponse
 from pydantic_ai.models import ModelRequestContext
-from pydantic_ai.tools import RunContext
 from typing_extensions import override
 
 from long_running_agents.agent.recorder import TurnRecorder
@@ -19,44 +17,50 @@ from long_running_agents.domain.events import (
 )
 from long_running_agents.domain.ports import Clock
 from long_running_agents.models.listening import Choice, ListeningModel
-from long_running_agents.tools.deps import TurnDeps
+from long_running_agents.tools.ring import Ask, Ring
 
 
-@dataclass
-class Words(AbstractCapability[TurnDeps]):
+class Words(Ring):
     """Asks the chosen model, or its fallbacks, and passes the words on while they come."""
 
-    recorder: TurnRecorder
-    choices: Sequence[Choice]
-    retries: int
-    limits: Limits
-    clock: Clock
-    answering: str = ""
-    """The model that answered last."""
-    heard: list[str] = field(default_factory=list[str])
-    """The words of the step under way: what a stopped turn leaves behind."""
-    _fallback: ModelFellBack | None = None
+    def __init__(
+        self,
+        recorder: TurnRecorder,
+        choices: Sequence[Choice],
+        *,
+        retries: int,
+        limits: Limits,
+        clock: Clock,
+    ) -> None:
+        self.choices = choices
+        self.answering = choices[0].name
+        """The model that answered last."""
+        self.heard: list[str] = []
+        """The words of the step under way: what a stopped turn leaves behind."""
+        self._recorder = recorder
+        self._retries = retries
+        self._limits = limits
+        self._clock = clock
+        self._fallback: ModelFellBack | None = None
 
     @override
-    async def before_model_request(
-        self, ctx: RunContext[TurnDeps], request_context: ModelRequestContext
-    ) -> ModelRequestContext:
+    async def request(self, context: ModelRequestContext, ask: Ask) -> ModelResponse:
         self.heard.clear()
         self.answering = self.choices[0].name
         self._fallback = None
-        spent = self.recorder.spent
-        self.recorder.whisper(
+        spent = self._recorder.spent
+        self._recorder.whisper(
             StepBegan(
                 iteration=spent.steps + 1,
-                max_iterations=self.limits.steps,
+                max_iterations=self._limits.steps,
                 tokens_used=spent.total_tokens,
-                token_budget=self.limits.tokens,
+                token_budget=self._limits.tokens,
             )
         )
-        request_context.model = ListeningModel(
-            self.choices, retries=self.retries, clock=self.clock, listener=self
+        context.model = ListeningModel(
+            self.choices, retries=self._retries, clock=self._clock, listener=self
         )
-        return request_context
+        return await ask(context)
 
     def news(self) -> list[Event]:
         """What the step's facts should say about the model."""
@@ -65,17 +69,17 @@ class Words(AbstractCapability[TurnDeps]):
     def words(self, text: str) -> None:
         """A few more words arrived."""
         self.heard.append(text)
-        self.recorder.whisper(WordsArrived(text=text, iteration=self.recorder.spent.steps + 1))
+        self._recorder.whisper(WordsArrived(text=text, iteration=self._recorder.spent.steps + 1))
 
     def again(self, model: str, reason: str, wait: float) -> None:
         """A request failed; what was heard of this step is void."""
         self.heard.clear()
-        self.recorder.whisper(
+        self._recorder.whisper(
             RequestRetried(
                 model=model,
                 reason=reason,
                 wait_seconds=wait,
-                iteration=self.recorder.spent.steps + 1,
+                iteration=self._recorder.spent.steps + 1,
             )
         )
 

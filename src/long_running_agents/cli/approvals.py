@@ -1,17 +1,17 @@
 """`lra approvals`: open questions and their answers."""
 
 import asyncio
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
 
 from long_running_agents.cli.options import Options, pass_options
 from long_running_agents.cli.output import json_option, moment, note, print_json, print_table
-from long_running_agents.cli.reading import with_database
-from long_running_agents.errors import NotFound
+from long_running_agents.cli.reading import has_database, with_database
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from long_running_agents.config import Loaded
     from long_running_agents.domain.approval import Approval
     from long_running_agents.domain.turn import Turn
@@ -38,11 +38,8 @@ def list_approvals(options: Options, chosen: str | None, as_json: bool) -> None:
 
         return await database.read(lambda tx: approvals.open_questions(tx, where))
 
-    try:
-        found = with_database(options, work)
-    except NotFound:
-        # A home without a database has no questions.
-        found = []
+    # A home without a database has no questions; that is an answer, not a failure.
+    found = with_database(options, work) if has_database(options) else ()
     if as_json:
         print_json(found)
     elif not found:

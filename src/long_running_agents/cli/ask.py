@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from long_running_agents.cli.failures import INTERRUPTED, OK, exit_code_for
 from long_running_agents.cli.options import Options, pass_options
 from long_running_agents.cli.output import json_option, note
-from long_running_agents.errors import LimitReached, UsageError
+from long_running_agents.errors import UsageError
 
 if TYPE_CHECKING:
     from long_running_agents.app import App
@@ -101,7 +100,7 @@ async def _ask(loaded: "Loaded", question: _Question) -> int:
             raise
     if sys.stderr.isatty() and not question.as_json:
         note(f"session {key}")
-    return _exit_code(ended)
+    return ended.exit_code
 
 
 async def _one_turn(app: "App", key: "SessionId", question: _Question) -> "Ended":
@@ -130,17 +129,3 @@ async def _one_turn(app: "App", key: "SessionId", question: _Question) -> "Ended
 
 async def _print_event(heard: "Recorded | Passing") -> None:
     click.echo(json.dumps(heard.wire(), ensure_ascii=False))
-
-
-def _exit_code(ended: "Ended") -> int:
-    from long_running_agents.domain.events import TurnDone, TurnFailed, TurnLimited
-
-    match ended.closing:
-        case TurnDone():
-            return OK
-        case TurnLimited():
-            return LimitReached.exit_code
-        case TurnFailed(code=code):
-            return exit_code_for(code)
-        case _:
-            return INTERRUPTED

@@ -28,7 +28,7 @@ def config(options: Options, key: str | None, origin: bool, as_json: bool) -> No
             name: {"value": value, "origin": loaded.origin(name)} if origin else value
             for name, value in values.items()
         }
-        print_json(shown[key] if key in shown else shown)
+        print_json(shown.get(key or "", shown))
     elif key in values and not origin:
         click.echo(_text(values[key]))
     else:

@@ -5,11 +5,20 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from long_running_agents.cli.failures import INTERRUPTED, OK, exit_code_for
 from long_running_agents.domain.approval import Approval
-from long_running_agents.domain.events import CLOSING, Event, Passing, Recorded
+from long_running_agents.domain.events import (
+    CLOSING,
+    Event,
+    Passing,
+    Recorded,
+    TurnDone,
+    TurnFailed,
+    TurnLimited,
+)
 from long_running_agents.domain.ids import SessionId
 from long_running_agents.domain.turn import Turn, TurnStatus
-from long_running_agents.errors import Busy
+from long_running_agents.errors import Busy, LimitReached
 from long_running_agents.store import events
 
 if TYPE_CHECKING:
@@ -35,6 +44,19 @@ class Ended:
 
     turn: Turn
     closing: Event
+
+    @property
+    def exit_code(self) -> int:
+        """What the shell is told."""
+        match self.closing:
+            case TurnDone():
+                return OK
+            case TurnLimited():
+                return LimitReached.exit_code
+            case TurnFailed(code=code):
+                return exit_code_for(code)
+            case _:
+                return INTERRUPTED
 
 
 def by_rule(*, yes: bool, approved: tuple[str, ...]) -> Ask:

@@ -11,7 +11,6 @@ from typing import Any, cast
 
 import click
 
-
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 """The option of every command that prints data."""
 

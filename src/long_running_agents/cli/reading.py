@@ -12,6 +12,13 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
+def has_database(options: "Options") -> bool:
+    """Whether anything was ever stored in the home."""
+    from long_running_agents.store.opening import database_path
+
+    return database_path(options.load()).exists()
+
+
 def with_database(
     options: "Options", work: "Callable[[Database], Awaitable[T]]", *, writes: bool = False
 ) -> T:

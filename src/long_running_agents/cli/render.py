@@ -8,6 +8,7 @@ from long_running_agents.domain.events import (
     ApprovalResolved,
     Delta,
     Event,
+    MessageAccepted,
     ModelChanged,
     ModelFellBack,
     Passing,
@@ -64,7 +65,8 @@ class Renderer:
             await self._passing(heard.delta)
         elif isinstance(heard.event, TextWritten):
             await self._text(heard.event.text)
-        else:
+        elif not isinstance(heard.event, MessageAccepted):
+            # A message may be accepted while the words of the turn before still come.
             await self._screen.end_words()
             await self._event(heard.event)
 
@@ -105,32 +107,44 @@ class Renderer:
                     f"{sign('resumed')} this turn was cut off and goes on by itself"
                     f" (attempt {event.attempt})"
                 )
+            case TurnDone() if self._usage:
+                await self._screen.note(usage_line(event))
             case _:
-                if line := self._line(event):
+                if line := _line(event):
                     await self._screen.note(line)
 
-    def _line(self, event: Event) -> str:
-        match event:
-            case ToolCalled(tool=tool, input=given):
-                return f"{sign('call')} {tool} {arguments(given)}"
-            case ToolReturned(tool=tool, outcome=outcome, result_preview=preview):
-                mark = sign("done" if event.success else "failed")
-                spent = f" {event.duration_ms} ms" if event.success else f" {outcome}"
-                return f"{mark} {tool}{spent}: {one_line(preview, _RESULT)}"
-            case ApprovalResolved(allowed=allowed, reason=reason):
-                return "allowed" if allowed else f"denied{f': {reason}' if reason else ''}"
-            case TasksChanged(summary=summary):
-                return f"  {summary}"
-            case ModelFellBack():
-                return f"{event.answered} answers instead of {event.asked}: {event.reason}"
-            case ModelChanged(model=model):
-                return f"model: {model}"
-            case TurnStopped():
-                return "stopped, history kept"
-            case TurnDone():
-                return usage_line(event) if self._usage else ""
-            case _:
-                return ""
+
+def _line(event: Event) -> str:
+    """An event on one line; empty for one that needs none."""
+    match event:
+        case ToolCalled(tool=tool, input=given):
+            line = f"{sign('call')} {tool} {arguments(given)}"
+        case ToolReturned(tool=tool):
+            how = f"{event.duration_ms} ms" if event.success else event.outcome
+            mark = sign("done" if event.success else "failed")
+            line = f"{mark} {tool} {how}: {one_line(event.result_preview, _RESULT)}"
+        case TasksChanged(summary=summary):
+            line = f"  {summary}"
+        case TurnStopped():
+            line = "stopped, history kept"
+        case _:
+            line = _rare_line(event)
+    return line
+
+
+def _rare_line(event: Event) -> str:
+    match event:
+        case ApprovalResolved(allowed=True):
+            line = "allowed"
+        case ApprovalResolved(reason=reason):
+            line = f"denied: {reason}" if reason else "denied"
+        case ModelFellBack():
+            line = f"{event.answered} answers instead of {event.asked}: {event.reason}"
+        case ModelChanged(model=model):
+            line = f"model: {model}"
+        case _:
+            line = ""
+    return line
 
 
 def usage_line(done: TurnDone) -> str:

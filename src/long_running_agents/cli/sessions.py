@@ -1,17 +1,26 @@
 """`lra sessions`: list, show, rename, fork, export, delete."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import click
 
 from long_running_agents.cli.options import Options, pass_options
-from long_running_agents.cli.output import dim, json_option, moment, note, print_json, print_table, shown
-from long_running_agents.cli.reading import with_sessions
-from long_running_agents.errors import NotFound, StorageFailed, UsageError
+from long_running_agents.cli.output import (
+    dim,
+    json_option,
+    moment,
+    note,
+    print_json,
+    print_table,
+    shown,
+)
+from long_running_agents.cli.reading import has_database, with_sessions
+from long_running_agents.errors import StorageFailed, UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from long_running_agents.agent.sessions import SessionService
     from long_running_agents.domain.ids import SessionId
     from long_running_agents.domain.session import Session, SessionPreview
@@ -35,11 +44,8 @@ def list_sessions(options: Options, search: str, limit: int, as_json: bool) -> N
     async def work(service: "SessionService") -> "Sequence[SessionPreview]":
         return await service.previews(limit=limit, search=search)
 
-    try:
-        found = with_sessions(options, work)
-    except NotFound:
-        # A home without a database has no sessions; that is an answer, not a failure.
-        found = []
+    # A home without a database has no sessions; that is an answer, not a failure.
+    found = with_sessions(options, work) if has_database(options) else ()
     if as_json:
         print_json(found)
     elif not found:

@@ -1,6 +1,5 @@
 """`lra tasks`: what a session has to do."""
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -10,6 +9,8 @@ from long_running_agents.cli.output import json_option, note, print_json, shown
 from long_running_agents.cli.reading import with_sessions
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from long_running_agents.agent.sessions import SessionService
     from long_running_agents.domain.task import Task
 

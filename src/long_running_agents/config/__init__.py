@@ -3,4 +3,13 @@
 from long_running_agents.config.loading import Loaded, load
 from long_running_agents.config.settings import Settings
 
-__all__ = ["Loaded", "Settings", "load"]
+__all__ = ["SANDBOX_URL", "Loaded", "Settings", "load"]
+
+SANDBOX_URL: str
+"""The sandbox server of the settings, read when it is asked for; empty when there is none."""
+
+
+def __getattr__(name: str) -> str:
+    if name == "SANDBOX_URL":
+        return load().settings.sandbox.url
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,6 +1,7 @@
 """Messages and tools in the JSON of the chat-completions protocol."""
 
 from collections.abc import Iterator, Sequence
+from itertools import dropwhile
 from typing import Any, cast
 
 from pydantic_ai.messages import (
@@ -65,14 +66,21 @@ def chat_messages(
     messages: Sequence[ModelMessage], instructions: Sequence[InstructionPart]
 ) -> list[Json]:
     """The conversation, with the instructions as one leading system message."""
-    system = "\n\n".join(part.content for part in instructions)
-    mapped: list[Json] = [{"role": "system", "content": system}] if system else []
+    mapped: list[Json] = []
     for message in messages:
         if isinstance(message, ModelRequest):
             mapped.extend(_request(message))
         elif (answer := _response(message)) is not None:
             mapped.append(answer)
-    return mapped
+    rest = list(dropwhile(_is_system, mapped))
+    # Several servers refuse a second system message.
+    leading = [message["content"] for message in mapped[: len(mapped) - len(rest)]]
+    system = "\n\n".join([*(part.content for part in instructions), *leading])
+    return [{"role": "system", "content": system}, *rest] if system else rest
+
+
+def _is_system(message: Json) -> bool:
+    return message["role"] == "system"
 
 
 def _request(message: ModelRequest) -> Iterator[Json]:

@@ -3,10 +3,9 @@
 import asyncio
 import sqlite3
 from collections.abc import Callable, Generator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event
 from sqlalchemy.exc import DatabaseError
@@ -14,6 +13,7 @@ from sqlalchemy.exc import DatabaseError
 from long_running_agents.domain.redaction import Redactor
 from long_running_agents.errors import CorruptData, LraError, StorageFailed
 from long_running_agents.store.prepared import Prepared, Row, all_ordered, ordered
+from long_running_agents.store.worker import Worker
 
 T = TypeVar("T")
 
@@ -68,25 +68,29 @@ class Database:
         self._reading = self.engine.execution_options(reading=True)
         self._redact = redact
         self._broken: CorruptData | None = None
-        self._writer = ThreadPoolExecutor(1, thread_name_prefix="lra-writer")
-        self._readers = ThreadPoolExecutor(_READERS, thread_name_prefix="lra-reader")
+        self._writer = Worker("lra-writer")
+        self._readers = Worker("lra-reader", _READERS)
 
     async def write(self, work: Callable[[Transaction], T]) -> T:
         """Run work in one transaction; when this returns, the disk has it."""
-        return await _through(self._writer, self._run, self.engine, work)
+        try:
+            return await self._writer.do(lambda: self._run(self.engine, work))
+        except asyncio.CancelledError:
+            await self._writer.drain()
+            raise
 
     async def read(self, work: Callable[[Transaction], T]) -> T:
         """Run work on one consistent view of the data."""
-        return await _through(self._readers, self._run, self._reading, work)
+        return await self._readers.do(lambda: self._run(self._reading, work))
 
     async def backup(self, to: Path) -> None:
         """Copy the whole database to a file while it may be in use."""
-        await _through(self._readers, copy_database, self.path, to)
+        await self._readers.do(lambda: copy_database(self.path, to))
 
     async def close(self) -> None:
         """Finish what was begun and let go of the file."""
-        self._writer.shutdown()
-        self._readers.shutdown()
+        self._writer.close()
+        self._readers.close()
         self.engine.dispose()
 
     def _run(self, engine: Engine, work: Callable[[Transaction], T]) -> T:
@@ -99,21 +103,6 @@ class Database:
             # From the first sign of damage on, nothing more is written.
             self._broken = error
             raise
-
-
-async def _through(pool: ThreadPoolExecutor, function: Callable[..., T], *args: Any) -> T:
-    future = asyncio.get_running_loop().run_in_executor(pool, function, *args)
-    try:
-        return await asyncio.shield(future)
-    except asyncio.CancelledError:
-        while not future.done():
-            try:
-                await asyncio.wait([future])
-            except asyncio.CancelledError:
-                continue
-        if not future.cancelled():
-            future.exception()  # Heard by nobody, because nobody waits any more.
-        raise
 
 
 def _engine(path: Path, read_only: bool, synchronous: str, busy_seconds: float) -> Engine:

@@ -3,13 +3,14 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Row, delete, func, insert, select, update
+from sqlalchemy import Row, bindparam, delete, func, insert, select, update
 
 from long_running_agents.domain.ids import SessionId, TurnId
 from long_running_agents.domain.session import Mode, Session, SessionPreview
 from long_running_agents.errors import NotFound
 from long_running_agents.store.database import Transaction
-from long_running_agents.store.tables import sessions, turns
+from long_running_agents.store.prepared import Prepared
+from long_running_agents.store.tables import microseconds, sessions, turns
 
 _PREVIEW_LENGTH = 100
 
@@ -44,9 +45,12 @@ def create(tx: Transaction, session: Session) -> None:
     )
 
 
+_BY_ID = select(sessions).where(sessions.c.id == bindparam("session"))
+
+
 def find(tx: Transaction, session_id: SessionId) -> Session | None:
     """Look a session up; None when there is none."""
-    row = tx.execute(select(sessions).where(sessions.c.id == session_id)).first()
+    row = tx.execute(_BY_ID, {"session": session_id}).first()
     return None if row is None else _session(row)
 
 
@@ -112,9 +116,16 @@ def choose_model(tx: Transaction, session_id: SessionId, model: str | None) -> N
     _change(tx, session_id, model=model)
 
 
+_TOUCH = Prepared(
+    update(sessions)
+    .where(sessions.c.id == bindparam("session"))
+    .values(updated_at=bindparam("now"))
+)
+
+
 def touch(tx: Transaction, session_id: SessionId, now: datetime) -> None:
     """Note that something happened in a session."""
-    _change(tx, session_id, updated_at=now)
+    tx.run(_TOUCH, {"session": session_id, "now": microseconds(now)})
 
 
 def remove(tx: Transaction, session_id: SessionId) -> None:

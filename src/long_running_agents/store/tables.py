@@ -134,7 +134,7 @@ turns = Table(
     Column("created_at", Moment, nullable=False),
     Column("ended_at", Moment),
     UniqueConstraint("session_id", "number"),
-    Index("turns_by_status", "status"),
+    Index("turns_by_status", "status", "session_id", "number"),
 )
 
 messages = Table(

@@ -1,9 +1,10 @@
 """Turns: accept, claim, settle, and find the unfinished."""
 
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Row, bindparam, insert, select, update
+from sqlalchemy import Row, String, bindparam, insert, literal_column, select, update
 
 from long_running_agents.domain.budget import Spent
 from long_running_agents.domain.ids import SessionId, TurnId
@@ -12,9 +13,13 @@ from long_running_agents.errors import Busy, NotFound
 from long_running_agents.store import counters
 from long_running_agents.store.database import Transaction
 from long_running_agents.store.prepared import Prepared
-from long_running_agents.store.tables import nanodollars, turns
+from long_running_agents.store.tables import microseconds, nanodollars, turns
 
 _ENDED = [status for status in TurnStatus if status.ended]
+# Written into the statement: a list of parameters would be expanded at every use.
+_OPEN = [
+    literal_column(f"'{status}'", String) for status in TurnStatus if not status.ended
+]
 
 
 def _turn(row: Row[Any]) -> Turn:
@@ -43,6 +48,22 @@ def _turn(row: Row[Any]) -> Turn:
     )
 
 
+_ACCEPT = Prepared(
+    insert(turns),
+    [
+        "id",
+        "session_id",
+        "number",
+        "prompt",
+        "origin",
+        "attended",
+        "status",
+        "model",
+        "created_at",
+    ],
+)
+
+
 def accept(
     tx: Transaction,
     turn_id: TurnId,
@@ -55,21 +76,32 @@ def accept(
     now: datetime,
 ) -> Turn:
     """Store a new turn at the end of its session's line."""
-    tx.execute(
-        insert(turns),
+    turn = Turn(
+        id=turn_id,
+        session_id=session_id,
+        number=counters.take(tx, session_id, "last_turn"),
+        prompt=tx.redact(prompt),
+        origin=origin,
+        attended=attended,
+        status=TurnStatus.QUEUED,
+        model=model,
+        created_at=now,
+    )
+    tx.run(
+        _ACCEPT,
         {
             "id": turn_id,
             "session_id": session_id,
-            "number": counters.take(tx, session_id, "last_turn"),
-            "prompt": tx.redact(prompt),
+            "number": turn.number,
+            "prompt": turn.prompt,
             "origin": origin,
             "attended": attended,
-            "status": TurnStatus.QUEUED,
+            "status": turn.status,
             "model": model,
-            "created_at": now,
+            "created_at": microseconds(now),
         },
     )
-    return get(tx, turn_id)
+    return turn
 
 
 _BY_ID = select(turns).where(turns.c.id == bindparam("turn"))
@@ -112,15 +144,17 @@ def unfinished(tx: Transaction) -> list[Turn]:
     return [_turn(row) for row in tx.execute(query)]
 
 
+_CURRENT = (
+    select(turns)
+    .where(turns.c.session_id == bindparam("session"), turns.c.status.in_(_OPEN))
+    .order_by(turns.c.number)
+    .limit(1)
+)
+
+
 def current(tx: Transaction, session_id: SessionId) -> Turn | None:
     """The first turn of a session that has not ended: running, waiting, or next in line."""
-    query = (
-        select(turns)
-        .where(turns.c.session_id == session_id, turns.c.status.not_in(_ENDED))
-        .order_by(turns.c.number)
-        .limit(1)
-    )
-    row = tx.execute(query).first()
+    row = tx.execute(_CURRENT, {"session": session_id}).first()
     return None if row is None else _turn(row)
 
 
@@ -136,6 +170,13 @@ def last(tx: Transaction, session_id: SessionId) -> Turn | None:
     return None if row is None else _turn(row)
 
 
+_CLAIM = Prepared(
+    update(turns)
+    .where(turns.c.id == bindparam("turn"))
+    .values(status=bindparam("new_status"), attempts=bindparam("new_attempts"))
+)
+
+
 def claim(tx: Transaction, turn_id: TurnId) -> Turn | None:
     """Begin or resume a turn, if it is the first of its session that has not ended.
 
@@ -148,37 +189,60 @@ def claim(tx: Transaction, turn_id: TurnId) -> Turn | None:
     first = current(tx, turn.session_id)
     if first is None or first.id != turn_id:
         return None
-    tx.execute(
-        update(turns)
-        .where(turns.c.id == turn_id)
-        .values(status=TurnStatus.RUNNING, attempts=turns.c.attempts + 1)
+    claimed = replace(turn, status=TurnStatus.RUNNING, attempts=turn.attempts + 1)
+    tx.run(
+        _CLAIM,
+        {"turn": turn_id, "new_status": claimed.status, "new_attempts": claimed.attempts},
     )
-    return get(tx, turn_id)
+    return claimed
+
+
+_MOVE = Prepared(
+    update(turns)
+    .where(turns.c.id == bindparam("turn"))
+    .values(
+        status=bindparam("new_status"),
+        error=bindparam("new_error"),
+        ended_at=bindparam("new_end"),
+        answer=bindparam("new_answer"),
+        attempts=bindparam("new_attempts"),
+    )
+)
 
 
 def move(
     tx: Transaction,
-    turn_id: TurnId,
+    turn: Turn,
     status: TurnStatus,
     *,
     now: datetime,
     answer: str | None = None,
     error: str = "",
 ) -> None:
-    """Change a turn's status along a legal transition."""
-    turn = get(tx, turn_id)
+    """Change a turn's status along a legal transition.
+
+    Args:
+        tx: The transaction in which the turn was read.
+        turn: The turn as it is.
+        status: What it becomes.
+        now: When.
+        answer: Its answer; the one it has when None.
+        error: Why it ended early.
+    """
     if status not in MAY_BECOME[turn.status]:
         raise Busy(f"A turn that is {turn.status} cannot become {status}.")
-    values: dict[str, object] = {
-        "status": status,
-        "error": tx.redact(error),
-        "ended_at": now if status.ended else None,
-    }
-    if answer is not None:
-        values["answer"] = tx.redact(answer)
-    if status is TurnStatus.QUEUED:
-        values["attempts"] = 0
-    tx.execute(update(turns).where(turns.c.id == turn_id).values(**values))
+    tx.run(
+        _MOVE,
+        {
+            "turn": turn.id,
+            "new_status": status,
+            "new_error": tx.redact(error),
+            "new_end": microseconds(now) if status.ended else None,
+            "new_answer": turn.answer if answer is None else tx.redact(answer),
+            # Whoever asks for a turn again gives it all its attempts.
+            "new_attempts": 0 if status is TurnStatus.QUEUED else turn.attempts,
+        },
+    )
 
 
 _SPEND = Prepared(
@@ -223,13 +287,16 @@ def renew(tx: Transaction, turn_id: TurnId) -> None:
     )
 
 
+_BEFORE = (
+    select(turns)
+    .where(turns.c.session_id == bindparam("session"), turns.c.number < bindparam("number"))
+    .order_by(turns.c.number.desc())
+    .limit(1)
+)
+
+
 def before(tx: Transaction, turn: Turn) -> Turn | None:
     """The turn that came before another in its session."""
-    query = (
-        select(turns)
-        .where(turns.c.session_id == turn.session_id, turns.c.number < turn.number)
-        .order_by(turns.c.number.desc())
-        .limit(1)
-    )
-    row = tx.execute(query).first()
+    key = {"session": turn.session_id, "number": turn.number}
+    row = tx.execute(_BEFORE, key).first()
     return None if row is None else _turn(row)

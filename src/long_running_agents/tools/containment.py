@@ -1,43 +1,30 @@
 """Whatever goes wrong inside a tool goes back to the model, never further."""
 
 import asyncio
-from dataclasses import dataclass
+from collections.abc import Awaitable
 from typing import Any
 
-from pydantic_ai.capabilities import AbstractCapability
-from pydantic_ai.capabilities.abstract import ValidatedToolArgs, WrapToolExecuteHandler
 from pydantic_ai.exceptions import ApprovalRequired, CallDeferred, ModelRetry, ToolFailed
 from pydantic_ai.messages import ToolCallPart
-from pydantic_ai.tools import RunContext, ToolDefinition
 from typing_extensions import override
 
 from long_running_agents.domain.ports import Clock
 from long_running_agents.errors import CorruptData, LraError, StorageFailed
-from long_running_agents.tools.deps import TurnDeps
+from long_running_agents.tools.ring import Ring, Run
 
 
-@dataclass
-class Containment(AbstractCapability[TurnDeps]):
+class Containment(Ring):
     """Turns a tool's exceptions and overlong runs and results into something a model can read."""
 
-    timeout: float
-    """Seconds a call may take."""
-    result_limit: int
-    """Longest text result, in characters."""
-    clock: Clock
+    def __init__(self, *, timeout: float, result_limit: int, clock: Clock) -> None:
+        self._timeout = timeout
+        self._result_limit = result_limit
+        self._clock = clock
 
     @override
-    async def wrap_tool_execute(
-        self,
-        ctx: RunContext[TurnDeps],
-        *,
-        call: ToolCallPart,
-        tool_def: ToolDefinition,
-        args: ValidatedToolArgs,
-        handler: WrapToolExecuteHandler,
-    ) -> Any:
+    async def call(self, call: ToolCallPart, run: Run) -> Any:
         try:
-            result = await self._in_time(call.tool_name, handler(args))
+            result = await self._in_time(call.tool_name, run())
         except (ToolFailed, ModelRetry, ApprovalRequired, CallDeferred):
             raise
         except (StorageFailed, CorruptData):
@@ -49,18 +36,18 @@ class Containment(AbstractCapability[TurnDeps]):
             raise ToolFailed(f"{type(error).__name__}: {error}") from error
         return self._cut(result)
 
-    async def _in_time(self, tool: str, work: Any) -> Any:
+    async def _in_time(self, tool: str, work: Awaitable[Any]) -> Any:
         # A task of its own: a tool that runs in a thread cannot be cancelled, only left behind.
         running = asyncio.ensure_future(work)
         try:
-            if await self.clock.wait(running, self.timeout):
+            if await self._clock.wait(running, self._timeout):
                 return running.result()
         finally:
             running.cancel()
-        raise ToolFailed(f"{tool} took longer than {self.timeout:g} seconds and was given up.")
+        raise ToolFailed(f"{tool} took longer than {self._timeout:g} seconds and was given up.")
 
     def _cut(self, result: Any) -> Any:
-        if isinstance(result, str) and len(result) > self.result_limit:
-            rest = len(result) - self.result_limit
-            return f"{result[: self.result_limit]}\n[… {rest} more characters were cut]"
+        if isinstance(result, str) and len(result) > self._result_limit:
+            rest = len(result) - self._result_limit
+            return f"{result[: self._result_limit]}\n[… {rest} more characters were cut]"
         return result

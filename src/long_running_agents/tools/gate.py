@@ -1,18 +1,14 @@
 """The gate every tool call passes: it runs, a person is asked, or it is refused."""
 
-from dataclasses import dataclass
 from typing import Any, Protocol
 
-from pydantic_ai.capabilities import AbstractCapability
-from pydantic_ai.capabilities.abstract import ValidatedToolArgs, WrapToolExecuteHandler
 from pydantic_ai.exceptions import ApprovalRequired, ToolFailed
 from pydantic_ai.messages import ToolCallPart
-from pydantic_ai.tools import RunContext, ToolDefinition
 from typing_extensions import override
 
 from long_running_agents.domain.approval import Approval, ApprovalState
 from long_running_agents.domain.policy import Allow, Ask, Deny, Rules, decide
-from long_running_agents.tools.deps import TurnDeps
+from long_running_agents.tools.ring import Ring, Run
 
 
 class CallBook(Protocol):
@@ -35,48 +31,41 @@ class CallBook(Protocol):
         ...
 
 
-@dataclass
-class Gate(AbstractCapability[TurnDeps]):
+class Gate(Ring):
     """Lets calls through, asks, or refuses.
 
     Asking ends the work: nothing sleeps on a person, and the question survives a restart. When
     the turn goes on, the same call comes by again and finds its answer.
     """
 
-    rules: Rules
-    book: CallBook
+    def __init__(self, rules: Rules, book: CallBook, *, attended: bool) -> None:
+        self._rules = rules
+        self._book = book
+        self._attended = attended
 
     def free(self, tool: str) -> bool:
         """Whether a tool runs without asking anybody."""
-        return isinstance(decide(tool, self.rules, attended=True), Allow)
+        return isinstance(decide(tool, self._rules, attended=self._attended), Allow)
 
     @override
-    async def wrap_tool_execute(
-        self,
-        ctx: RunContext[TurnDeps],
-        *,
-        call: ToolCallPart,
-        tool_def: ToolDefinition,
-        args: ValidatedToolArgs,
-        handler: WrapToolExecuteHandler,
-    ) -> Any:
-        if not self.book.begun(call.tool_call_id):
-            await self._check(call, attended=ctx.deps.turn.attended)
-        return await handler(args)
+    async def call(self, call: ToolCallPart, run: Run) -> Any:
+        if not self._book.begun(call.tool_call_id):
+            await self._check(call)
+        return await run()
 
-    async def _check(self, call: ToolCallPart, *, attended: bool) -> None:
-        approval = self.book.approval(call.tool_call_id)
+    async def _check(self, call: ToolCallPart) -> None:
+        approval = self._book.approval(call.tool_call_id)
         if approval is not None:
             await self._follow(approval)
             return
-        match decide(call.tool_name, self.rules, attended=attended):
+        match decide(call.tool_name, self._rules, attended=self._attended):
             case Allow():
                 return
             case Deny(reason):
-                await self.book.deny(call.tool_call_id, reason)
+                await self._book.deny(call.tool_call_id, reason)
                 raise ToolFailed(f"Not allowed: {reason}.")
             case Ask(reason):
-                await self.book.ask(call.tool_call_id, reason)
+                await self._book.ask(call.tool_call_id, reason)
                 raise ApprovalRequired
 
     async def _follow(self, approval: Approval) -> None:
@@ -87,5 +76,5 @@ class Gate(AbstractCapability[TurnDeps]):
                 raise ApprovalRequired
             case ApprovalState.DENIED | ApprovalState.WITHDRAWN:
                 reason = approval.reason or "the user said no"
-                await self.book.deny(approval.call_id, reason)
+                await self._book.deny(approval.call_id, reason)
                 raise ToolFailed(f"The user denied this call: {reason}.")

@@ -63,7 +63,12 @@ def test_a_step_is_added_to_what_was_spent():
     after = SPENT.after_step(usage, tool_calls=2, seconds=1.5)
 
     assert after == Spent(
-        steps=4, tool_calls=7, input_tokens=910, output_tokens=102, cost=Decimal("0.30"), seconds=61.5
+        steps=4,
+        tool_calls=7,
+        input_tokens=910,
+        output_tokens=102,
+        cost=Decimal("0.30"),
+        seconds=61.5,
     )
     assert (after.total_tokens, usage.total_tokens) == (1012, 12)
 

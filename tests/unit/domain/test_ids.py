@@ -7,10 +7,9 @@ from hypothesis import strategies as st
 from long_running_agents.domain.ids import new_id, session_id
 from long_running_agents.errors import UsageError
 
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 NOON = datetime(2026, 1, 5, 12, 0, tzinfo=UTC)
-MOMENTS = st.datetimes(
-    min_value=datetime(1970, 1, 2), max_value=datetime(2200, 1, 1), timezones=st.just(UTC)  # noqa: DTZ001 - hypothesis wants naive bounds
-)
+MOMENTS = st.integers(min_value=0, max_value=70_000).map(lambda days: EPOCH + timedelta(days=days))
 
 
 @given(MOMENTS, st.timedeltas(min_value=timedelta(milliseconds=1), max_value=timedelta(days=9999)))

@@ -28,8 +28,9 @@ def test_a_call_is_allowed_asked_about_or_denied(rules, attended, decision):
 
 
 def test_a_refusal_names_the_tool_and_the_setting():
-    assert "'shell' is not among the allowed tools (agent.tools.allow)" in decide(
-        "shell", NOTHING, attended=True
-    ).reason
+    assert (
+        "'shell' is not among the allowed tools (agent.tools.allow)"
+        in decide("shell", NOTHING, attended=True).reason
+    )
     assert "nobody is there" in decide("shell", ASKS, attended=False).reason
     assert "agent.tools.require_approval" in decide("shell", ASKS, attended=True).reason

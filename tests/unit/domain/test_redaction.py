@@ -24,7 +24,9 @@ SECRETS = st.text(
 
 
 @pytest.mark.parametrize("key", KEYS)
-@pytest.mark.parametrize("around", ["{}", "key={}", "Bearer {}.", "'{}',", "a\n{}\n", "({})", "x:{}"])
+@pytest.mark.parametrize(
+    "around", ["{}", "key={}", "Bearer {}.", "'{}',", "a\n{}\n", "({})", "x:{}"]
+)
 def test_whatever_looks_like_a_providers_key_is_hidden(key, around):
     text = around.format(key)
 
@@ -44,7 +46,14 @@ def test_a_key_is_hidden_inside_json_text_whatever_comes_before_it(key, before):
 
 @pytest.mark.parametrize(
     "text",
-    ["risk-free", "task-list", "sk-short", "ask-me-anything-about-the-weather", "AKIAlower", "hf_x"],
+    [
+        "risk-free",
+        "task-list",
+        "sk-short",
+        "ask-me-anything-about-the-weather",
+        "AKIAlower",
+        "hf_x",
+    ],
 )
 def test_ordinary_words_are_left_alone(text):
     assert Redactor()(text) == text

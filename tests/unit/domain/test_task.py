@@ -66,7 +66,9 @@ def test_a_status_is_read_as_people_and_models_write_it(text, status):
 
 @pytest.mark.parametrize("text", ["", "finished?", "0", "complete d"])
 def test_an_unknown_status_is_refused_with_the_known_ones(text):
-    with pytest.raises(UsageError, match="use one of pending, in_progress, completed, failed, canc"):
+    with pytest.raises(
+        UsageError, match="use one of pending, in_progress, completed, failed, canc"
+    ):
         parse_status(text)
 
 

@@ -18,7 +18,7 @@ UNFINISHED = {
 }
 
 
-@pytest.mark.parametrize(("state", "effect"), itertools.product(CallState, Effect))
+@pytest.mark.parametrize(("state", "effect"), list(itertools.product(CallState, Effect)))
 def test_a_call_met_again_runs_at_most_once_unless_that_is_harmless(state, effect):
     expected = "return_result" if state in RESOLVED else UNFINISHED[state, effect]
 

@@ -58,7 +58,7 @@ def _conversations() -> None:
         sa.PrimaryKeyConstraint("id"),
         sa.UniqueConstraint("session_id", "number"),
     )
-    op.create_index("turns_by_status", "turns", ["status"], unique=False)
+    op.create_index("turns_by_status", "turns", ["status", "session_id", "number"], unique=False)
 
 
 def _messages_and_events() -> None:

@@ -1,0 +1,96 @@
+"""`lra chat`: talk with the agent, at a terminal or through a pipe."""
+
+import asyncio
+import os
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from long_running_agents.cli.options import Options, pass_options
+from long_running_agents.errors import UsageError
+
+if TYPE_CHECKING:
+    from long_running_agents.cli.conversation import Wishes
+    from long_running_agents.config import Loaded
+
+
+@click.command()
+@click.option("--session", metavar="ID", help="Talk in this session; a new one unless given.")
+@click.option("--continue", "newest", is_flag=True, help="Go on in the newest session.")
+@click.option("--model", metavar="NAME", help="The model to ask, as provider:model.")
+@click.option("--yes", is_flag=True, help="Allow every tool call that needs an approval.")
+@pass_options
+def chat(options: Options, session: str | None, newest: bool, model: str | None, yes: bool) -> int:
+    """Talk with the agent.
+
+    Without a terminal, each line that is piped in is a message, and calls that need an approval
+    are refused unless --yes is given.
+    """
+    if session is not None and newest:
+        raise UsageError("--session and --continue contradict each other.", hint="Give one.")
+    from long_running_agents.cli.conversation import Wishes
+    from long_running_agents.domain.ids import session_id
+
+    wishes = Wishes(
+        session=None if session is None else session_id(session),
+        newest=newest,
+        model=model,
+        yes=yes,
+        colored=options.colored() is not False,
+    )
+    loaded = options.load()
+    if _at_a_terminal():
+        return asyncio.run(_converse(loaded, wishes))
+    return asyncio.run(_lines(loaded, wishes))
+
+
+def _at_a_terminal() -> bool:
+    return sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+
+
+async def _converse(loaded: "Loaded", wishes: "Wishes") -> int:
+    from long_running_agents.app import open_app
+    from long_running_agents.cli.conversation import Conversation
+    from long_running_agents.clock import SystemClock
+
+    opened_at = SystemClock().now()
+    async with open_app(loaded) as app:
+        return await Conversation(app, wishes, opened_at).run()
+
+
+async def _lines(loaded: "Loaded", wishes: "Wishes") -> int:
+    from long_running_agents.app import open_app
+    from long_running_agents.cli import following
+    from long_running_agents.cli.failures import OK
+    from long_running_agents.cli.plain import PlainScreen
+    from long_running_agents.cli.render import Renderer
+    from long_running_agents.clock import SystemClock
+    from long_running_agents.domain.ids import SessionId, new_id
+
+    async with open_app(loaded) as app:
+        newest = await app.sessions.newest() if wishes.newest else None
+        fresh = SessionId(new_id("session", SystemClock().now()))
+        key = wishes.session or (newest.id if newest else fresh)
+        await following.refuse_if_waiting(app, key)
+        renderer = Renderer(PlainScreen())
+        code = OK
+        while line := await asyncio.to_thread(sys.stdin.readline):
+            if not line.strip():
+                continue
+            text = line.strip()
+            try:
+                ended = await following.follow(
+                    app,
+                    key,
+                    lambda text=text: app.turns.start(
+                        key, text, attended=wishes.yes, model=wishes.model
+                    ),
+                    show=renderer.show,
+                    ask=following.by_rule(yes=wishes.yes, approved=()),
+                )
+            except asyncio.CancelledError:
+                await app.turns.stop(key)
+                raise
+            code = ended.exit_code or code
+    return code

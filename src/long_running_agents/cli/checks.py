@@ -1,0 +1,206 @@
+"""The checks of `lra doctor`: each looks at one thing and changes nothing."""
+
+import os
+import shutil
+import stat
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+from importlib.util import find_spec
+from pathlib import Path
+
+from long_running_agents.config import Loaded
+from long_running_agents.domain.ports import Clock
+from long_running_agents.errors import LraError
+from long_running_agents.home import Home
+from long_running_agents.store.health import examine, has_full_text_search
+from long_running_agents.store.opening import database_path
+
+_OLDEST_PYTHON = (3, 11)
+_LITTLE_DISK = 1_000_000_000
+_NO_DISK = 50_000_000
+_BUILT = datetime(2026, 1, 1, tzinfo=UTC)
+"""No clock that is right shows an earlier time."""
+
+KEYS: dict[str, tuple[str, ...]] = {
+    "openai": ("OPENAI_API_KEY",),
+    "openrouter": ("OPENROUTER_API_KEY",),
+    "anthropic": ("ANTHROPIC_API_KEY",),
+    "google": ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
+}
+"""Providers that need a key. A test holds it equal to what the model factory knows."""
+
+PACKAGES = {"anthropic": "anthropic", "google": "google.genai"}
+"""Providers that need a package of their own. Held equal by the same test."""
+
+
+class State(StrEnum):
+    """What a check found."""
+
+    OK = "ok"
+    WARNING = "warning"
+    PROBLEM = "problem"
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One finding."""
+
+    name: str
+    state: State
+    detail: str
+    fix: str = ""
+    """What to do about it."""
+
+
+def examine_all(loaded: Loaded, clock: Clock) -> list[Check]:
+    """Run every check."""
+    checks: list[Callable[[], Check]] = [
+        python,
+        lambda: home(Home(loaded.home)),
+        lambda: owner(Home(loaded.home)),
+        lambda: database(loaded),
+        full_text_search,
+        lambda: secrets(Home(loaded.home).env_file),
+        lambda: model(loaded),
+        lambda: disk(loaded.home),
+        lambda: time(clock.now()),
+    ]
+    return [check() for check in checks]
+
+
+def python() -> Check:
+    """Is Python new enough."""
+    version = ".".join(map(str, sys.version_info[:3]))
+    if sys.version_info >= _OLDEST_PYTHON:
+        return Check("python", State.OK, version)
+    return Check("python", State.PROBLEM, version, "Install Python 3.11 or newer.")
+
+
+def home(where: Home) -> Check:
+    """Can the home be written."""
+    if not where.path.exists():
+        return Check("home", State.WARNING, f"{where.path} is not there yet", "Run 'lra init'.")
+    if not os.access(where.path, os.W_OK | os.X_OK):
+        fix = f"chmod u+rwx {where.path}, or choose another home with --home or LRA_HOME."
+        return Check("home", State.PROBLEM, f"{where.path} cannot be written", fix)
+    if stat.S_IMODE(where.path.stat().st_mode) & 0o077:
+        return Check(
+            "home",
+            State.WARNING,
+            f"{where.path} can be read by others",
+            f"chmod 700 {where.path}",
+        )
+    return Check("home", State.OK, str(where.path))
+
+
+def owner(where: Home) -> Check:
+    """Who works in the home right now."""
+    try:
+        pid = where.owner()
+    except OSError as error:
+        return Check("owner", State.PROBLEM, f"{where.lock}: {error.strerror}", "Check its owner.")
+    return Check("owner", State.OK, "nobody" if pid is None else f"process {pid} is using it")
+
+
+def database(loaded: Loaded) -> Check:
+    """Does the database open, is it sound, is its schema ours."""
+    try:
+        path = database_path(loaded)
+        if not path.exists():
+            return Check("database", State.OK, "none yet; 'lra chat' makes it")
+        health = examine(path)
+    except LraError as error:
+        return Check("database", State.PROBLEM, error.message, error.hint)
+    if health.damage:
+        fix = "Move it away and restore the newest file of 'backups/'."
+        return Check("database", State.PROBLEM, f"{path} is damaged: {health.damage}", fix)
+    if health.schema is None:
+        fix = "Choose another home or move the file away."
+        return Check("database", State.PROBLEM, f"{path} is not one of ours", fix)
+    if health.schema > health.expected:
+        return Check(
+            "database",
+            State.PROBLEM,
+            f"schema {health.schema} is newer than this version's {health.expected}",
+            "pip install --upgrade long-running-agents",
+        )
+    if health.schema < health.expected:
+        return Check(
+            "database",
+            State.WARNING,
+            f"schema {health.schema}, this version uses {health.expected}",
+            "Run 'lra chat' once: it upgrades after a backup.",
+        )
+    return Check("database", State.OK, f"{path}, schema {health.schema}")
+
+
+def full_text_search() -> Check:
+    """Can SQLite search text."""
+    if has_full_text_search():
+        return Check("full-text search", State.OK, "FTS5")
+    fix = "Install a Python whose SQLite has FTS5."
+    return Check("full-text search", State.PROBLEM, "SQLite lacks FTS5", fix)
+
+
+def secrets(path: Path) -> Check:
+    """Is the key file for its owner alone."""
+    if not path.exists():
+        return Check("secrets", State.OK, "no .env file")
+    if stat.S_IMODE(path.stat().st_mode) & 0o077:
+        fix = f"chmod 600 {path}"
+        return Check("secrets", State.PROBLEM, f"{path} can be read by others", fix)
+    return Check("secrets", State.OK, f"{path} is private")
+
+
+def model(loaded: Loaded) -> Check:
+    """Is there a model, by name; it is not asked anything."""
+    chosen = loaded.settings.agent.model
+    if not chosen.model_id:
+        fix = (
+            "Set AGENT_MODEL=openai:gpt-5-mini and OPENAI_API_KEY, or AGENT_MODEL_URL and"
+            f" AGENT_MODEL for a local server, in {Home(loaded.home).env_file}."
+        )
+        return Check("model", State.PROBLEM, "none is configured", fix)
+    if chosen.base_url:
+        return Check("model", State.OK, f"{chosen.model_id} at {loaded.redact(chosen.base_url)}")
+    name = f"{chosen.provider}:{chosen.model_id}" if chosen.provider else chosen.model_id
+    provider, _, bare = name.partition(":")
+    if not bare:
+        fix = "Write it as provider:model, or set AGENT_MODEL_URL."
+        return Check("model", State.PROBLEM, f"{name!r} names no provider", fix)
+    return _provider(loaded, provider, name)
+
+
+def _provider(loaded: Loaded, provider: str, name: str) -> Check:
+    package = PACKAGES.get(provider)
+    if package is not None and find_spec(package.partition(".")[0]) is None:
+        fix = f"pip install 'long-running-agents[{provider}]'"
+        return Check("model", State.PROBLEM, f"{provider} needs a package", fix)
+    keys = KEYS.get(provider, ())
+    if keys and not any(loaded.variables.get(key) for key in keys):
+        fix = f"Export {keys[0]}, or write it to {Home(loaded.home).env_file}."
+        return Check("model", State.PROBLEM, f"{name} needs a key", fix)
+    return Check("model", State.OK, name)
+
+
+def disk(path: Path) -> Check:
+    """Is there room."""
+    existing = next(folder for folder in (path, *path.parents) if folder.exists())
+    free = shutil.disk_usage(existing).free
+    detail = f"{free / 1e9:.1f} GB free"
+    if free < _NO_DISK:
+        return Check("disk", State.PROBLEM, detail, "Free some space: writes will fail.")
+    if free < _LITTLE_DISK:
+        return Check("disk", State.WARNING, detail, "Free some space soon.")
+    return Check("disk", State.OK, detail)
+
+
+def time(now: datetime) -> Check:
+    """Does the clock show a possible time."""
+    detail = f"{now:%Y-%m-%d %H:%M} UTC"
+    if now < _BUILT:
+        return Check("clock", State.PROBLEM, detail, "Set the machine's clock.")
+    return Check("clock", State.OK, detail)

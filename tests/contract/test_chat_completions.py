@@ -1,0 +1,460 @@
+"""Our chat-completions model against a server that behaves, misbehaves and fails."""
+
+import asyncio
+import json
+from contextlib import asynccontextmanager
+
+import httpx2
+import pytest
+from pydantic_ai import Agent
+from pydantic_ai.exceptions import ModelAPIError, ModelHTTPError
+from pydantic_ai.messages import (
+    ModelRequest,
+    ModelResponse,
+    TextPart,
+    ThinkingPart,
+    ToolCallPart,
+    ToolReturnPart,
+)
+from pydantic_ai.models import ModelRequestParameters
+from pydantic_ai.tools import ToolDefinition
+
+from long_running_agents.errors import ModelUnavailable
+from long_running_agents.models.chat_completions import ChatCompletionsModel
+from long_running_agents.models.listening import Choice, ListeningModel
+from long_running_agents.testing import (
+    FrozenClock,
+    Quirk,
+    Reply,
+    Rule,
+    Script,
+    ScriptedModel,
+    ScriptedServer,
+    ToolCall,
+    call,
+    calls,
+    cut,
+    fail,
+    garbage,
+    hang,
+    say,
+)
+
+pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("model_requests")]
+
+BOTH_WAYS = pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
+GO = [ModelRequest.user_text_prompt("go")]
+PARAMETERS = ModelRequestParameters(
+    function_tools=[
+        ToolDefinition(name=name, parameters_json_schema={"type": "object", "properties": {}})
+        for name in ("look", "wait")
+    ]
+)
+TWO_CALLS = calls(ToolCall("look", {"at": "ä", "n": [1]}, "c-1"), ToolCall("wait", {}, "c-2"))
+
+
+@asynccontextmanager
+async def serving(*replies, patience=10.0, name="scripted", key="", **options):
+    """A model at a server that gives these replies."""
+    async with (
+        ScriptedServer(Script((Rule("", replies),)), **options) as server,
+        httpx2.AsyncClient(trust_env=False, timeout=patience) as client,
+    ):
+        yield server, ChatCompletionsModel(name, base_url=server.url, client=client, api_key=key)
+
+
+async def ask(model, *, stream, messages=GO):
+    if not stream:
+        return await model.request(messages, None, PARAMETERS)
+    async with model.request_stream(messages, None, PARAMETERS) as response:
+        async for _ in response:
+            pass
+        return response.get()
+
+
+def told(response):
+    """What a response says, without the ids that differ from request to request."""
+    return (
+        "".join(part.content for part in response.parts if isinstance(part, ThinkingPart)),
+        "".join(part.content for part in response.parts if isinstance(part, TextPart)),
+        [
+            (part.tool_name, part.args_as_dict())
+            for part in response.parts
+            if isinstance(part, ToolCallPart)
+        ],
+    )
+
+
+REPLIES = {
+    "text": say("Hello, wörld 🙂."),
+    "thinking": say("Four.", thinking="Two and two."),
+    "a call": call("look", at="x"),
+    "parallel calls": TWO_CALLS,
+    "the same call twice": calls(call("look"), call("look")),
+    "all at once": Reply(text="Let me see.", thinking="Hm.", calls=TWO_CALLS.calls),
+    "nothing": Reply(),
+}
+
+
+@pytest.mark.parametrize("reply", REPLIES.values(), ids=REPLIES.keys())
+@BOTH_WAYS
+async def test_an_answer_arrives_as_it_was_given(reply, stream):
+    async with serving(reply) as (_, model):
+        response = await ask(model, stream=stream)
+
+    assert told(response) == (
+        reply.thinking,
+        reply.text,
+        [(item.tool, item.args) for item in reply.calls],
+    )
+    assert response.finish_reason == ("tool_call" if reply.calls else "stop")
+    assert (response.model_name, response.provider_name) == ("scripted", "openai")
+
+
+@BOTH_WAYS
+async def test_call_ids_are_kept(stream):
+    async with serving(TWO_CALLS) as (_, model):
+        response = await ask(model, stream=stream)
+
+    assert [part.tool_call_id for part in response.parts] == ["c-1", "c-2"]
+
+
+@BOTH_WAYS
+async def test_usage_is_what_the_server_reports(stream):
+    async with serving(say("Hi.", input_tokens=70, output_tokens=3)) as (_, model):
+        usage = (await ask(model, stream=stream)).usage
+
+    assert (usage.input_tokens, usage.output_tokens) == (70, 3)
+    assert usage.unmeasured_requests == 0
+
+
+@BOTH_WAYS
+async def test_usage_that_is_not_reported_is_missing_and_not_zero(stream):
+    async with serving(say("Hi."), quirks={Quirk.NO_USAGE}) as (_, model):
+        usage = (await ask(model, stream=stream)).usage
+
+    assert (usage.input_tokens, usage.unmeasured_requests) == (0, 1)
+
+
+async def test_words_are_heard_as_they_arrive():
+    async with (
+        serving(say("one two three")) as (_, model),
+        model.request_stream(GO, None, PARAMETERS) as response,
+    ):
+        seen = [event async for event in response]
+
+    assert len(seen) >= 3
+
+
+@BOTH_WAYS
+async def test_a_key_is_shown_and_a_wrong_one_refused(stream):
+    async with serving(say("Hi."), require_key="secret", key="secret") as (_, model):
+        assert told(await ask(model, stream=stream))[1] == "Hi."
+    async with serving(say("Hi."), require_key="secret", key="wrong") as (_, model):
+        with pytest.raises(ModelHTTPError, match="Incorrect API key") as refused:
+            await ask(model, stream=stream)
+        assert refused.value.status_code == 401
+
+
+@pytest.mark.parametrize("status", [400, 401, 404, 429, 500, 503])
+@BOTH_WAYS
+async def test_an_http_error_says_status_words_and_when_to_come_back(status, stream):
+    async with serving(fail(status, 7.0, "Too busy."), say("ok")) as (_, model):
+        with pytest.raises(ModelHTTPError) as failed:
+            await ask(model, stream=stream)
+
+        assert (failed.value.status_code, failed.value.body) == (status, "Too busy.")
+        assert failed.value.retry_after == 7.0
+        assert told(await ask(model, stream=stream))[1] == "ok"
+
+
+@pytest.mark.parametrize("after", [0, 1, 3])
+@BOTH_WAYS
+async def test_an_answer_that_breaks_off_is_no_answer(after, stream):
+    async with serving(cut(after, "one two three"), say("ok")) as (_, model):
+        with pytest.raises(ModelAPIError):
+            await ask(model, stream=stream)
+
+        assert told(await ask(model, stream=stream))[1] == "ok"
+
+
+@BOTH_WAYS
+async def test_an_answer_that_is_no_json_is_no_answer(stream):
+    async with serving(garbage(), say("ok")) as (_, model):
+        with pytest.raises(ModelAPIError, match="broken JSON"):
+            await ask(model, stream=stream)
+
+        assert told(await ask(model, stream=stream))[1] == "ok"
+
+
+@BOTH_WAYS
+async def test_a_server_that_says_nothing_is_given_up_in_time(stream):
+    async with serving(hang(), say("ok"), patience=0.2) as (_, model):
+        with pytest.raises(ModelAPIError, match="did not answer in time"):
+            await ask(model, stream=stream)
+
+        assert told(await ask(model, stream=stream))[1] == "ok"
+
+
+@BOTH_WAYS
+async def test_a_server_that_is_not_there_is_a_failed_connection(stream):
+    async with serving(say("never heard")) as (server, model):
+        await server.__aexit__(None, None, None)
+        with pytest.raises(ModelAPIError, match="the connection failed"):
+            await ask(model, stream=stream)
+
+
+ODD_BODIES = {
+    "no choices": ({"choices": []}, "sent no answer"),
+    "an error in a good status": ({"error": {"message": "overloaded"}}, "overloaded"),
+    "an error that is text": ({"error": "overloaded"}, "overloaded"),
+    "a list": ([1], "instead of an object"),
+}
+
+
+@asynccontextmanager
+async def answering(respond):
+    """A model whose network is a function."""
+    async with httpx2.AsyncClient(transport=httpx2.MockTransport(respond)) as client:
+        yield ChatCompletionsModel("m", base_url="http://model.test/v1", client=client)
+
+
+@pytest.mark.parametrize(("body", "words"), ODD_BODIES.values(), ids=ODD_BODIES.keys())
+async def test_an_odd_body_is_a_failure(body, words):
+    async with answering(lambda _: httpx2.Response(200, json=body)) as model:
+        with pytest.raises(ModelAPIError, match=words):
+            await ask(model, stream=False)
+
+
+async def test_an_error_of_null_is_no_error():
+    body = {"error": None, "choices": [{"message": {"content": "ok"}, "finish_reason": None}]}
+    async with answering(lambda _: httpx2.Response(200, json=body)) as model:
+        assert told(await ask(model, stream=False))[1] == "ok"
+
+
+async def test_an_error_page_of_a_proxy_is_shown_shortened():
+    page = "<html>" + "x" * 10_000
+    async with answering(lambda _: httpx2.Response(502, text=page)) as model:
+        with pytest.raises(ModelHTTPError) as failed:
+            await ask(model, stream=True)
+
+    assert failed.value.status_code == 502
+    assert len(str(failed.value)) < 1000
+
+
+async def test_the_name_of_the_answering_model_is_the_servers():
+    body = {"model": "m-2026-01", "choices": [{"message": {"content": "ok"}}]}
+    async with answering(lambda _: httpx2.Response(200, json=body)) as model:
+        assert (await ask(model, stream=False)).model_name == "m-2026-01"
+
+
+HANDLED = [
+    Quirk.EMPTY_CALL_ID,
+    Quirk.MISSING_CALL_ID,
+    Quirk.EMPTY_TOOL_CALLS_LIST,
+    Quirk.BLANK_LATER_NAMES,
+    Quirk.NAME_IN_PARTS,
+    Quirk.NO_CALL_INDEX,
+    Quirk.SAME_CALL_INDEX,
+    Quirk.ARGUMENTS_AS_OBJECT,
+    Quirk.ARGUMENTS_NULL,
+    Quirk.ARGUMENTS_ABSENT,
+    Quirk.STOP_WITH_CALLS,
+    Quirk.CHANGING_CHUNK_IDS,
+    Quirk.CONTENT_AND_THINKING_REFUSED,
+    Quirk.CONTENT_NULL_REFUSED,
+    Quirk.ONE_SYSTEM_MESSAGE,
+    Quirk.STRICT_ROLES,
+    Quirk.UNANSWERED_CALL_REFUSED,
+    Quirk.EMPTY_ASSISTANT_REFUSED,
+    Quirk.TOOL_CHOICE_REFUSED,
+    Quirk.NO_USAGE,
+]
+TOGETHER = [
+    {Quirk.NO_CALL_INDEX, Quirk.MISSING_CALL_ID},
+    {Quirk.NO_CALL_INDEX, Quirk.MISSING_CALL_ID, Quirk.ARGUMENTS_ABSENT},
+    {Quirk.SAME_CALL_INDEX, Quirk.EMPTY_CALL_ID},
+    {Quirk.SAME_CALL_INDEX, Quirk.MISSING_CALL_ID, Quirk.BLANK_LATER_NAMES},
+    {Quirk.ARGUMENTS_AS_OBJECT, Quirk.SAME_CALL_INDEX, Quirk.MISSING_CALL_ID},
+]
+TALK = (
+    Reply(text="Let me see.", thinking="Hm.", calls=TWO_CALLS.calls),
+    call("look", at="again"),
+    say("All seen.", thinking="Aha."),
+)
+
+
+async def talk(model, *, stream):
+    """A whole conversation with tools, and what the model said in each step."""
+    agent = Agent(model, instructions="Be brief.")
+
+    @agent.tool_plain
+    def look(at: str = "", n: list[int] | None = None) -> str:
+        return f"seen {at}"
+
+    @agent.tool_plain
+    def wait() -> None:
+        return None
+
+    if stream:
+        async with agent.run_stream_events("go") as events:
+            async for _ in events:
+                pass
+        messages = events.all_messages()
+    else:
+        messages = (await agent.run("go")).all_messages()
+    answers = [told(message) for message in messages if isinstance(message, ModelResponse)]
+    results = [
+        part.tool_call_id
+        for message in messages
+        if isinstance(message, ModelRequest)
+        for part in message.parts
+        if isinstance(part, ToolReturnPart)
+    ]
+    return answers, results
+
+
+@pytest.mark.parametrize("quirks", [*({quirk} for quirk in HANDLED), *TOGETHER], ids=sorted)
+@BOTH_WAYS
+async def test_a_conversation_comes_through_whatever_the_servers_quirks(quirks, stream):
+    async with serving(*TALK, quirks=quirks) as (_, model):
+        answers, results = await talk(model, stream=stream)
+
+    assert answers == [
+        (reply.thinking, reply.text, [(item.tool, item.args) for item in reply.calls])
+        for reply in TALK
+    ]
+    assert len(set(results)) == 3
+    assert all(results)
+
+
+async def test_an_empty_answer_in_the_history_is_not_sent_back():
+    history = [*GO, ModelResponse(parts=[]), *GO]
+    async with serving(say("ok"), quirks={Quirk.EMPTY_ASSISTANT_REFUSED}) as (server, model):
+        await ask(model, stream=True, messages=[*GO, ModelResponse(parts=[])])
+        await ask(model, stream=True, messages=history)
+
+    assert [[m["role"] for m in sent["messages"]] for sent in server.requests] == [
+        ["user"], ["user", "user"],
+    ]  # fmt: skip
+
+
+class Notes:
+    """A listener that writes everything down."""
+
+    def __init__(self):
+        self.heard = []
+
+    def words(self, text):
+        self.heard.append(text)
+
+    def again(self, model, reason, wait):
+        self.heard.append(("again", model, wait))
+
+    def fell_back(self, asked, answering, reason):
+        self.heard.append(("fell back", asked, answering))
+
+
+class Listening:
+    """A listening model with its clock and its notes."""
+
+    def __init__(self, *choices, retries=2):
+        self.clock = FrozenClock()
+        self.notes = Notes()
+        self.model = ListeningModel(
+            [Choice(name, model) for name, model in choices],
+            retries=retries,
+            clock=self.clock,
+            listener=self.notes,
+        )
+
+    async def ask(self):
+        """Ask, letting time pass whenever the model waits for it."""
+        task = asyncio.create_task(self.model.request(GO, None, PARAMETERS))
+        async with asyncio.timeout(20):
+            while not task.done():
+                if self.clock.sleepers:
+                    await self.clock.advance(60)
+                await asyncio.wait([task], timeout=0.01)
+        return task.result()
+
+
+async def test_a_listener_hears_the_words_of_an_answer():
+    async with serving(say("one two three")) as (_, model):
+        listening = Listening(("a", model))
+        response = await listening.ask()
+
+    assert "".join(listening.notes.heard) == told(response)[1] == "one two three"
+    assert len(listening.notes.heard) == 3
+
+
+async def test_what_may_pass_is_repeated_and_the_listener_told():
+    async with serving(fail(503), cut(1, "one two"), garbage(), say("ok")) as (server, model):
+        listening = Listening(("a", model), retries=3)
+        response = await listening.ask()
+
+    assert told(response)[1] == "ok"
+    assert [item for item in listening.notes.heard if item[0] == "again"] == [
+        ("again", "a", 0.5), ("again", "a", 1.0), ("again", "a", 2.0),
+    ]  # fmt: skip
+    assert listening.notes.heard[-1] == "ok"
+    assert len(server.requests) == 4
+
+
+async def test_a_server_that_asks_for_time_is_given_it():
+    async with serving(fail(429, 12.0), say("ok")) as (_, model):
+        listening = Listening(("a", model))
+        await listening.ask()
+
+    assert listening.notes.heard == [("again", "a", 12.0), "ok"]
+
+
+async def test_the_next_model_answers_when_one_does_not():
+    async with (
+        serving(fail(401, times=None)) as (refusing, first),
+        serving(fail(500, times=None)) as (failing, second),
+        serving(say("ok")) as (_, third),
+    ):
+        listening = Listening(("a", first), ("b", second), ("c", third), retries=1)
+        response = await listening.ask()
+
+    assert told(response)[1] == "ok"
+    assert listening.notes.heard == [
+        ("fell back", "a", "b"), ("again", "b", 0.5), ("fell back", "a", "c"), "ok",
+    ]  # fmt: skip
+    assert (len(refusing.requests), len(failing.requests)) == (1, 2)
+
+
+async def test_when_no_model_answers_the_reasons_are_told():
+    async with serving(fail(401, times=None, message="No such key.")) as (_, first):
+        second = ScriptedModel([fail(500), fail(500)])
+        listening = Listening(("a", first), ("b", second), retries=1)
+        with pytest.raises(ModelUnavailable) as given_up:
+            await listening.ask()
+
+    assert "a: HTTP 401: No such key." in str(given_up.value)
+    assert "b: HTTP 500" in str(given_up.value)
+    assert "lra doctor" in given_up.value.hint
+
+
+async def test_a_stop_is_not_a_failure():
+    async with serving(hang()) as (server, model):
+        listening = Listening(("a", model))
+        task = asyncio.create_task(listening.model.request(GO, None, PARAMETERS))
+        while not server.requests:
+            await asyncio.wait([task], timeout=0.01)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    assert listening.notes.heard == []
+
+
+async def test_a_request_body_is_what_the_protocol_says():
+    async with serving(say("ok"), name="m-1") as (server, model):
+        await ask(model, stream=True)
+
+    [sent] = server.requests
+    assert json.dumps(sent)
+    assert (sent["model"], sent["stream"]) == ("m-1", True)
+    assert [tool["function"]["name"] for tool in sent["tools"]] == ["look", "wait"]

@@ -1,0 +1,98 @@
+"""Small furnishings for the store's stories."""
+
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+
+from long_running_agents.config import load
+from long_running_agents.domain.approval import Approval, ApprovalState
+from long_running_agents.domain.ids import ApprovalId, SessionId, TurnId
+from long_running_agents.domain.session import Mode, Session
+from long_running_agents.domain.tool import CallState, Effect, ToolCallRecord
+from long_running_agents.domain.turn import Origin, TurnStatus
+from long_running_agents.store import messages, sessions, turns
+from long_running_agents.store.messages import StoredMessage
+from long_running_agents.store.opening import open_database
+from long_running_agents.testing import FrozenClock
+
+NOON = datetime(2026, 1, 5, 12, 0, tzinfo=UTC)
+SESSION = SessionId("s")
+
+
+def later(minutes):
+    return NOON + timedelta(minutes=minutes)
+
+
+@asynccontextmanager
+async def house(home, *, environ=None, read_only=False):
+    loaded = load(home=home, environ=environ or {})
+    async with open_database(loaded, FrozenClock(NOON), read_only=read_only) as database:
+        yield database
+
+
+def add_session(tx, name=SESSION, *, title="A title", at=NOON):
+    session = Session(
+        id=SessionId(name), title=title, mode=Mode.BOUNDED, model=None, created_at=at, updated_at=at
+    )
+    sessions.create(tx, session)
+    return session
+
+
+def add_turn(tx, name, session=SESSION, *, prompt="hello", at=NOON):
+    return turns.accept(
+        tx,
+        TurnId(name),
+        SessionId(session),
+        prompt,
+        origin=Origin.USER,
+        attended=True,
+        model=None,
+        now=at,
+    )
+
+
+def move_turn(tx, name, status, **options):
+    turns.move(tx, turns.get(tx, TurnId(name)), status, now=NOON, **options)
+
+
+def end_turn(tx, name, *, answer="hi", status=TurnStatus.DONE):
+    turns.claim(tx, TurnId(name))
+    move_turn(tx, name, status, answer=answer)
+
+
+def add_messages(tx, turn, steps, session=SESSION):
+    """The messages of a turn with so many steps: two for each."""
+    new = []
+    for step in range(1, steps + 1):
+        new.append(StoredMessage(step=step, kind="request", body=f'["{turn}", {step}, "asked"]'))
+        new.append(StoredMessage(step=step, kind="response", body=f'["{turn}", {step}, "said"]'))
+    messages.append(tx, SessionId(session), TurnId(turn), new, NOON)
+
+
+def a_call(turn, call_id, **changed):
+    values = {
+        "turn_id": TurnId(turn),
+        "session_id": SESSION,
+        "call_id": call_id,
+        "step": 1,
+        "position": 0,
+        "tool": "shell",
+        "args": "{}",
+        "effect": Effect.ONCE,
+        "state": CallState.REQUESTED,
+    }
+    return ToolCallRecord(**{**values, **changed})
+
+
+def a_question(name, turn, call_id, **changed):
+    values = {
+        "id": ApprovalId(name),
+        "session_id": SESSION,
+        "turn_id": TurnId(turn),
+        "call_id": call_id,
+        "tool": "shell",
+        "args": "{}",
+        "question": "May it?",
+        "state": ApprovalState.OPEN,
+        "asked_at": NOON,
+    }
+    return Approval(**{**values, **changed})

@@ -1,0 +1,210 @@
+import shutil
+import sqlite3
+
+import pytest
+import sqlalchemy
+from alembic.autogenerate import compare_metadata
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from tests.unit.store.house import NOON, add_messages, add_session, add_turn, house
+
+from long_running_agents.domain.redaction import Redactor
+from long_running_agents.errors import CorruptData, NewerDatabase, StorageFailed
+from long_running_agents.home import Home
+from long_running_agents.store import schema, sessions, tables, turns
+from long_running_agents.store.database import Database
+
+pytestmark = pytest.mark.anyio
+
+SECOND = """
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0002"
+down_revision = "0001"
+
+
+def upgrade():
+    with op.batch_alter_table("sessions", recreate="always") as batch:
+        batch.add_column(sa.Column("colour", sa.String(), server_default="blue"))
+
+
+def downgrade():
+    with op.batch_alter_table("sessions", recreate="always") as batch:
+        batch.drop_column("colour")
+"""
+
+
+@pytest.fixture
+def migrations(tmp_path):
+    """Our migrations, and one from the future."""
+    folder = tmp_path / "migrations"
+    shutil.copytree(schema.MIGRATIONS, folder, ignore=shutil.ignore_patterns("__pycache__"))
+    (folder / "versions" / "0002_colours.py").write_text(SECOND, encoding="utf-8")
+    return folder
+
+
+@pytest.fixture
+async def old(tmp_path):
+    """The path of a database of this version, with a conversation in it."""
+    home = Home(tmp_path / "home")
+    async with house(home.path) as database:
+        await database.write(lambda tx: add_turn(tx, "t1", add_session(tx).id))
+        await database.write(lambda tx: add_messages(tx, "t1", 2))
+    return home
+
+
+async def upgraded(home, migrations):
+    database = Database(home.database, redact=Redactor())
+    try:
+        schema.prepare(
+            database.engine, home.database, backups=home.backups, now=NOON, migrations=migrations
+        )
+        with database.engine.begin() as connection:
+            return schema.current_revision(connection)
+    finally:
+        await database.close()
+
+
+def rows(path, query):
+    connection = sqlite3.connect(path)
+    try:
+        return connection.execute(query).fetchall()
+    finally:
+        connection.close()
+
+
+def test_the_head_is_the_newest_migration():
+    script = ScriptDirectory.from_config(schema._config(schema.MIGRATIONS))
+
+    assert script.get_heads() == [schema.HEAD]
+
+
+async def test_the_migrated_schema_is_the_one_the_code_uses(database):
+    with database.engine.begin() as connection:
+        context = MigrationContext.configure(connection, opts={"compare_type": True})
+        assert compare_metadata(context, tables.metadata) == []
+
+
+async def test_a_missing_column_would_be_noticed(database):
+    other = sqlalchemy.MetaData()
+    for table in tables.metadata.tables.values():
+        table.to_metadata(other)
+    other.tables["audit"].append_column(sqlalchemy.Column("extra", sqlalchemy.Text))
+
+    with database.engine.begin() as connection:
+        context = MigrationContext.configure(connection, opts={"compare_type": True})
+        assert compare_metadata(context, other) != []
+
+
+async def test_everything_can_be_taken_down_and_built_again(tmp_path, old):
+    database = Database(old.database, redact=Redactor())
+    schema.migrate(database.engine, old.database, "base")
+    await database.close()
+    assert rows(old.database, "SELECT name FROM sqlite_master WHERE type = 'table'") == [
+        ("alembic_version",)
+    ]
+
+    async with house(old.path) as database:
+        await database.write(add_session)
+
+        assert (await database.read(sessions.newest)).id == "s"
+
+
+async def test_an_upgrade_makes_a_backup_first(old, migrations):
+    assert await upgraded(old, migrations) == "0002"
+
+    [backup] = old.backups.iterdir()
+    assert backup.name == "before-0002-20260105-120000.db"
+    assert rows(backup, "SELECT version_num FROM alembic_version") == [("0001",)]
+    assert rows(backup, "SELECT id FROM sessions") == [("s",)]
+    assert rows(old.database, "SELECT id, colour FROM sessions") == [("s", "blue")]
+
+
+async def test_rebuilding_a_table_keeps_what_hangs_on_it(old, migrations):
+    await upgraded(old, migrations)
+
+    assert rows(old.database, "SELECT id FROM turns") == [("t1",)]
+    assert rows(old.database, "SELECT count(*) FROM messages") == [(4,)]
+
+
+async def test_an_upgrade_that_would_orphan_rows_changes_nothing(old, migrations):
+    version = migrations / "versions" / "0002_colours.py"
+    version.write_text(
+        SECOND.replace("def upgrade():", "def upgrade():\n    op.execute('DELETE FROM sessions')"),
+        encoding="utf-8",
+    )
+
+    with pytest.raises(CorruptData, match="without their parents"):
+        await upgraded(old, migrations)
+
+    assert rows(old.database, "SELECT id FROM sessions") == [("s",)]
+    assert rows(old.database, "SELECT version_num FROM alembic_version") == [("0001",)]
+
+
+async def test_an_upgrade_that_fails_half_way_changes_nothing(old, migrations):
+    version = migrations / "versions" / "0002_colours.py"
+    broken = SECOND.replace(
+        "\n\ndef downgrade", "\n    raise RuntimeError('oops')\n\n\ndef downgrade"
+    )
+    version.write_text(broken, encoding="utf-8")
+
+    with pytest.raises(RuntimeError, match="oops"):
+        await upgraded(old, migrations)
+
+    assert rows(old.database, "SELECT * FROM alembic_version") == [("0001",)]
+    assert "colour" not in str(rows(old.database, "SELECT sql FROM sqlite_master"))
+    async with house(old.path) as database:
+        assert len(await database.read(lambda tx: turns.of_session(tx, "s"))) == 1
+
+
+async def test_foreign_keys_are_back_on_after_an_upgrade(old, migrations):
+    database = Database(old.database, redact=Redactor())
+    schema.migrate(database.engine, old.database, "0002", migrations=migrations)
+    try:
+        await database.write(lambda tx: sessions.remove(tx, "s"))
+    finally:
+        await database.close()
+
+    assert rows(old.database, "SELECT * FROM turns") == []
+
+
+async def test_an_up_to_date_database_is_not_backed_up(old):
+    async with house(old.path):
+        pass
+
+    assert not old.backups.exists()
+
+
+@pytest.mark.parametrize("read_only", [False, True])
+async def test_a_database_of_a_newer_version_is_refused_with_advice(old, migrations, read_only):
+    await upgraded(old, migrations)
+    before = old.database.read_bytes()
+
+    with pytest.raises(NewerDatabase, match=r"schema 0002.*Upgrade with 'pip install --upgrade"):
+        async with house(old.path, read_only=read_only):
+            pass
+    assert old.database.read_bytes() == before
+
+
+async def test_someone_elses_database_is_refused_and_left_alone(tmp_path):
+    path = tmp_path / "home" / "lra.db"
+    path.parent.mkdir()
+    connection = sqlite3.connect(path)
+    connection.execute("CREATE TABLE bookmarks (url TEXT)")
+    connection.commit()
+    connection.close()
+
+    with pytest.raises(CorruptData, match="not one of ours: it has a table 'bookmarks'"):
+        async with house(tmp_path / "home"):
+            pass
+    assert rows(path, "SELECT name FROM sqlite_master") == [("bookmarks",)]
+
+
+async def test_a_backup_that_cannot_be_written_stops_the_upgrade(old, migrations):
+    old.backups.write_text("a file where the folder should be", encoding="utf-8")
+
+    with pytest.raises(StorageFailed, match=r"The backup .* cannot be written"):
+        await upgraded(old, migrations)
+
+    assert rows(old.database, "SELECT version_num FROM alembic_version") == [("0001",)]
