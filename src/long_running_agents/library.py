@@ -124,8 +124,8 @@ def _raise_unless_done(turn: Turn) -> None:
         case TurnStatus.DONE:
             return
         case TurnStatus.LIMITED:
-            raise LimitReached(turn.answer or turn.error, hint="Raise the limit or go on.")
+            raise LimitReached(turn.answer or turn.error)
         case TurnStatus.STOPPED:
             raise LraError("The turn was stopped.", hint="Ask again to go on.")
         case _:
-            raise ModelUnavailable(turn.error, hint="'lra doctor' checks the model.")
+            raise ModelUnavailable(turn.error)

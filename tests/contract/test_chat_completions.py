@@ -407,6 +407,7 @@ async def test_a_server_that_asks_for_time_is_given_it():
         await listening.ask()
 
     assert listening.notes.heard == [("again", "a", 12.0), "ok"]
+    assert listening.clock.monotonic() >= 12
 
 
 async def test_the_next_model_answers_when_one_does_not():

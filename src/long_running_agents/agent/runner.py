@@ -145,22 +145,22 @@ class _Run:
         prices: PriceList,
     ) -> None:
         self.recorder = recorder
-        self._settings = settings
         self._clock = clock
+        self._limits = settings.limits.times(1 + recorder.turn.renewals)
         self.words = Words(
-            recorder, choices, retries=settings.retries, limits=settings.limits, clock=clock
+            recorder, choices, retries=settings.retries, limits=self._limits, clock=clock
         )
-        self._budget = BudgetGuard(recorder, settings.limits)
+        self._budget = BudgetGuard(recorder, self._limits, prices)
         gate = Gate(settings.rules, recorder, attended=recorder.turn.attended)
         # Outermost first.
         self.rings = Rings(
             [
                 gate,
                 Ledger(recorder, self.words, prices, gate.free),
+                self._budget,
                 Containment(
                     timeout=settings.tool_timeout, result_limit=settings.result_limit, clock=clock
                 ),
-                self._budget,
                 self.words,
             ]
         )
@@ -172,7 +172,7 @@ class _Run:
             await asyncio.wait({work, alarm}, return_when=asyncio.FIRST_COMPLETED)
             if not work.done():
                 await self._leave(work)
-                seconds = self._settings.limits.seconds or 0.0
+                seconds = self._limits.seconds or 0.0
                 return Limited(LimitHit("seconds", f"the turn has run for {seconds:g} seconds"))
             return self._outcome(work)
         except asyncio.CancelledError:
@@ -187,10 +187,10 @@ class _Run:
             self.recorder.close()
 
     async def _alarm(self) -> None:
-        if self._settings.limits.seconds is None:
+        if self._limits.seconds is None:
             await asyncio.get_running_loop().create_future()
         else:
-            await self._clock.sleep(self._settings.limits.seconds - self.recorder.seconds())
+            await self._clock.sleep(self._limits.seconds - self.recorder.seconds())
 
     async def _leave(self, work: asyncio.Task[Outcome]) -> None:
         """Cancel the work; a tool that does not let go in time is left behind, unheard."""

@@ -131,6 +131,7 @@ class TurnService:
             if not await self._the_engine.cancel(turn.id):
                 # It waits for an answer, or for its place in line.
                 await self._settle(turn, Stopped(""))
+                self._over(turn.id)
         finally:
             self._stopping.discard(turn.id)
         return await self.get(turn.id)
@@ -195,15 +196,19 @@ class TurnService:
     async def settled(self, turn_id: TurnId) -> Turn:
         """Wait until a turn has ended or waits for an answer."""
         while True:
-            if (signal := self._running.get(turn_id)) is not None:
+            known = turn_id in self._running
+            # There before the turn is read, so that its end cannot slip in between.
+            signal = self._running.setdefault(turn_id, asyncio.Event())
+            if known:
                 await signal.wait()
             if (broken := self._broken.pop(turn_id, None)) is not None:
                 raise broken
             turn = await self.get(turn_id)
             if turn.status.settled:
+                self._over(turn_id)
                 return turn
-            # In line behind another turn: it runs when that one has ended.
-            self._running.setdefault(turn_id, asyncio.Event())
+            if not known:
+                await signal.wait()
 
     async def open_questions(self, session_id: SessionId | None = None) -> Sequence[Approval]:
         """Questions that wait for an answer."""
@@ -226,7 +231,7 @@ class TurnService:
                 error if isinstance(error, LraError) else LraError(f"Something broke: {error!r}.")
             )
         finally:
-            self._running.pop(turn, asyncio.Event()).set()
+            self._over(turn)
 
     async def _drive(self, turn_id: TurnId) -> None:
         claimed = await self._database.write(lambda tx: self._claim(tx, turn_id))
@@ -286,6 +291,11 @@ class TurnService:
         self._hub.publish(news)
         if following is not None and following.status is TurnStatus.QUEUED:
             await self._submit(following)
+
+    def _over(self, turn_id: TurnId) -> None:
+        """Wake whoever waits for a turn."""
+        if (signal := self._running.pop(turn_id, None)) is not None:
+            signal.set()
 
     async def _submit(self, turn: Turn) -> None:
         self._running.setdefault(turn.id, asyncio.Event())

@@ -4,7 +4,6 @@ import os
 import shutil
 import stat
 import sys
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -15,7 +14,7 @@ from long_running_agents.config import Loaded
 from long_running_agents.domain.ports import Clock
 from long_running_agents.errors import LraError
 from long_running_agents.home import Home
-from long_running_agents.store.health import examine, has_full_text_search
+from long_running_agents.store.health import Health, examine, has_full_text_search
 from long_running_agents.store.opening import database_path
 
 _OLDEST_PYTHON = (3, 11)
@@ -57,18 +56,18 @@ class Check:
 
 def examine_all(loaded: Loaded, clock: Clock) -> list[Check]:
     """Run every check."""
-    checks: list[Callable[[], Check]] = [
-        python,
-        lambda: home(Home(loaded.home)),
-        lambda: owner(Home(loaded.home)),
-        lambda: database(loaded),
-        full_text_search,
-        lambda: secrets(Home(loaded.home).env_file),
-        lambda: model(loaded),
-        lambda: disk(loaded.home),
-        lambda: time(clock.now()),
+    where = Home(loaded.home)
+    return [
+        python(),
+        home(where),
+        owner(where),
+        database(loaded),
+        full_text_search(),
+        secrets(where.env_file),
+        model(loaded),
+        disk(where.path),
+        time(clock.now()),
     ]
-    return [check() for check in checks]
 
 
 def python() -> Check:
@@ -114,27 +113,25 @@ def database(loaded: Loaded) -> Check:
         health = examine(path)
     except LraError as error:
         return Check("database", State.PROBLEM, error.message, error.hint)
+    return _verdict(path, health)
+
+
+def _verdict(path: Path, health: Health) -> Check:
+    found, expected = health.schema, health.expected
+    state, detail, fix = State.OK, f"{path}, schema {found}", ""
     if health.damage:
+        state, detail = State.PROBLEM, f"{path} is damaged: {health.damage}"
         fix = "Move it away and restore the newest file of 'backups/'."
-        return Check("database", State.PROBLEM, f"{path} is damaged: {health.damage}", fix)
-    if health.schema is None:
+    elif found is None:
+        state, detail = State.PROBLEM, f"{path} is not one of ours"
         fix = "Choose another home or move the file away."
-        return Check("database", State.PROBLEM, f"{path} is not one of ours", fix)
-    if health.schema > health.expected:
-        return Check(
-            "database",
-            State.PROBLEM,
-            f"schema {health.schema} is newer than this version's {health.expected}",
-            "pip install --upgrade long-running-agents",
-        )
-    if health.schema < health.expected:
-        return Check(
-            "database",
-            State.WARNING,
-            f"schema {health.schema}, this version uses {health.expected}",
-            "Run 'lra chat' once: it upgrades after a backup.",
-        )
-    return Check("database", State.OK, f"{path}, schema {health.schema}")
+    elif found > expected:
+        state, detail = State.PROBLEM, f"schema {found} is newer than this version's {expected}"
+        fix = "pip install --upgrade long-running-agents"
+    elif found < expected:
+        state, detail = State.WARNING, f"schema {found}, this version uses {expected}"
+        fix = "Run 'lra chat' once: it upgrades after a backup."
+    return Check("database", state, detail, fix)
 
 
 def full_text_search() -> Check:

@@ -1,6 +1,7 @@
 """A conversation at a terminal: reads what is typed, shows what happens, at the same time."""
 
 import asyncio
+import logging
 import signal
 from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass, field
@@ -27,6 +28,8 @@ from long_running_agents.domain.turn import RETRYABLE, Turn, TurnStatus
 from long_running_agents.errors import LraError
 from long_running_agents.models.factory import configured_name
 from long_running_agents.store import events, sessions, turns
+
+log = logging.getLogger(__name__)
 
 _WORKING = "… working (Ctrl-C stops, Enter queues)"
 
@@ -69,6 +72,8 @@ class Conversation:
         self._state = _State()
         self._ear: asyncio.Task[None] | None = None
         self._errands: set[asyncio.Task[None]] = set()
+        # What was typed is for its owner alone, whoever may look into the home.
+        app.home.history.touch(mode=0o600)
         self.screen = LiveScreen(
             history=app.home.history, interrupt=self.interrupt, colored=wishes.colored
         )
@@ -114,10 +119,12 @@ class Conversation:
     async def send(self, text: str) -> None:
         """Say something; it queues while a turn runs."""
         turn = await self.app.turns.start(self.session_id, text, model=self.model)
-        if self._state.open - {turn.id}:
+        waits = bool(self._state.open - {turn.id})
+        if waits:
             self._state.queued[turn.id] = text
-            await self.screen.aside(f"queued: {one_line(text)}")
         self.watch(turn.id)
+        if waits:
+            await self.screen.aside(f"queued: {one_line(text)}")
 
     def watch(self, turn_id: TurnId) -> None:
         """Wait beside the conversation until a turn settles."""
@@ -138,7 +145,7 @@ class Conversation:
         before = self._opened_at
         after = await self.app.database.read(lambda tx: events.last(tx, session_id, before=before))
         self._opened_at = SystemClock().now()
-        self._ear = asyncio.create_task(self._listen(session_id, after))
+        self._ear = asyncio.create_task(self._told(self._listen(session_id, after)))
         for turn in unfinished:
             self._state.queued[turn.id] = turn.prompt
             self.watch(turn.id)
@@ -270,6 +277,9 @@ class Conversation:
             state.open.discard(turn_id)
             self._draw()
             raise
+        if turn.status.ended:
+            state.open.discard(turn_id)
+            self._draw()
         if state is not self._state or turn.status is not TurnStatus.WAITING:
             return
         found = await self.app.turns.open_questions(self.session_id)
@@ -296,8 +306,13 @@ class Conversation:
     async def _told(self, work: Coroutine[Any, Any, None]) -> None:
         try:
             await work
+        except LeaveError:
+            raise
         except LraError as error:
             await self.screen.alarm(f"error: {error.message}\n  {error.hint}".rstrip())
+        except Exception as error:  # A bug in one errand must not end the conversation unheard.
+            log.exception("an errand of the conversation broke")
+            await self.screen.alarm(f"lra broke: {type(error).__name__}: {error}")
 
     async def _let_go(self) -> None:
         going_on = bool(self._state.open) and not self._state.questions

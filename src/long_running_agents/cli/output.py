@@ -11,6 +11,9 @@ from typing import Any, cast
 
 import click
 
+_WHOLE = 30
+_FIRST_TEXT = 3
+
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 """The option of every command that prints data."""
 
@@ -49,8 +52,10 @@ def print_table(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     colored = click.get_current_context().color
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
     for place, title in enumerate(titles):
-        # Ids are there to be copied, so only the other columns give way.
-        table.add_column(title, no_wrap=True, overflow="ellipsis" if place else "fold")
+        longest = max((len(row[place]) for row in rows), default=0)
+        # Ids and times are of use only whole; long texts give way.
+        fixed = longest if longest <= _WHOLE and place < _FIRST_TEXT else None
+        table.add_column(title, no_wrap=True, overflow="ellipsis", min_width=fixed)
     for row in rows:
         table.add_row(*(Text(safe(" ".join(cell.split()))) for cell in row))
     Console(no_color=colored is False, highlight=False).print(table)

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from shutil import get_terminal_size
 from typing import Protocol
 
 from long_running_agents.domain.events import (
@@ -28,7 +29,7 @@ from long_running_agents.domain.events import (
 )
 
 _ARGUMENTS = 100
-_RESULT = 120
+_PIPE_COLUMNS = 140
 
 
 class Screen(Protocol):
@@ -118,11 +119,11 @@ def _line(event: Event) -> str:
     """An event on one line; empty for one that needs none."""
     match event:
         case ToolCalled(tool=tool, input=given):
-            line = f"{sign('call')} {tool} {arguments(given)}"
+            line = _fitted(f"{sign('call')} {tool} {arguments(given)}")
         case ToolReturned(tool=tool):
             how = f"{event.duration_ms} ms" if event.success else event.outcome
             mark = sign("done" if event.success else "failed")
-            line = f"{mark} {tool} {how}: {one_line(event.result_preview, _RESULT)}"
+            line = _fitted(f"{mark} {tool} {how}: {event.result_preview}")
         case TasksChanged(summary=summary):
             line = f"  {summary}"
         case TurnStopped():
@@ -147,6 +148,11 @@ def _rare_line(event: Event) -> str:
     return line
 
 
+def _fitted(line: str) -> str:
+    """A line that does not wrap."""
+    return one_line(line, get_terminal_size((_PIPE_COLUMNS, 24)).columns - 1)
+
+
 def usage_line(done: TurnDone) -> str:
     """What a turn took, in a few words."""
     tokens = done.usage.input_tokens + done.usage.output_tokens
@@ -156,8 +162,8 @@ def usage_line(done: TurnDone) -> str:
 
 
 def arguments(given: object) -> str:
-    """A call's arguments on one line, shortened."""
-    return "" if given in ({}, None) else one_line(json.dumps(given, ensure_ascii=False))
+    """A call's arguments as text; nothing for none."""
+    return "" if given in ({}, None) else json.dumps(given, ensure_ascii=False)
 
 
 def one_line(text: str, longest: int = _ARGUMENTS) -> str:

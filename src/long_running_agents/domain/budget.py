@@ -2,6 +2,9 @@
 
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import TypeVar
+
+_Amount = TypeVar("_Amount", int, float, Decimal)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +64,20 @@ class Limits:
     tool_calls: int | None = None
     seconds: float | None = None
 
+    def times(self, count: int) -> "Limits":
+        """The same limits, several times over."""
+
+        def many(limit: _Amount | None) -> _Amount | None:
+            return None if limit is None else limit * count
+
+        return Limits(
+            steps=many(self.steps),
+            tokens=many(self.tokens),
+            cost=many(self.cost),
+            tool_calls=many(self.tool_calls),
+            seconds=many(self.seconds),
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class LimitHit:
@@ -70,13 +87,16 @@ class LimitHit:
     sentence: str
 
 
-def limit_before_request(spent: Spent, limits: Limits, *, next_tokens: int) -> LimitHit | None:
+def limit_before_request(
+    spent: Spent, limits: Limits, *, next_tokens: int, next_cost: Decimal = Decimal(0)
+) -> LimitHit | None:
     """Decide whether the next model request may be made.
 
     Args:
         spent: What the turn has used.
         limits: What it may use.
         next_tokens: The least the next request will take, reserved before it is made.
+        next_cost: The least it will cost, as far as its price is known.
     """
     if limits.steps is not None and spent.steps >= limits.steps:
         return LimitHit("steps", f"all {limits.steps} steps of this turn are used")
@@ -86,8 +106,12 @@ def limit_before_request(spent: Spent, limits: Limits, *, next_tokens: int) -> L
             f"the next request needs about {next_tokens} tokens and {spent.total_tokens} of"
             f" {limits.tokens} are used",
         )
-    if limits.cost is not None and spent.cost >= limits.cost:
-        return LimitHit("cost", f"${spent.cost:.4f} of ${limits.cost} are spent")
+    if limits.cost is not None and spent.cost + next_cost >= limits.cost:
+        return LimitHit(
+            "cost",
+            f"the next request costs about ${next_cost:.4f} and ${spent.cost:.4f} of"
+            f" ${limits.cost} are spent",
+        )
     if limits.tool_calls is not None and spent.tool_calls >= limits.tool_calls:
         return LimitHit("tool_calls", f"all {limits.tool_calls} tool calls of this turn are used")
     if limits.seconds is not None and spent.seconds >= limits.seconds:

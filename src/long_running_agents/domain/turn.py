@@ -73,6 +73,8 @@ class Turn:
     answer: str = ""
     error: str = ""
     spent: Spent = field(default_factory=Spent)
+    renewals: int = 0
+    """How often the turn got another budget of the same size."""
     attempts: int = 0
     """How often the turn was picked up; a turn that kills its process is not picked up for ever."""
     created_at: datetime

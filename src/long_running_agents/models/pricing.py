@@ -3,6 +3,7 @@
 from decimal import Decimal
 
 from pydantic_ai.messages import ModelMessage, ModelResponse
+from pydantic_ai.models import Model
 from pydantic_ai.usage import RequestUsage
 
 from long_running_agents.domain.budget import Usage, estimate_tokens
@@ -32,6 +33,16 @@ class PriceList:
             cost=self._price(response),
             estimated=estimated,
         )
+
+    def of_request(self, model: Model, input_tokens: int) -> Decimal:
+        """What a request of this length costs at least; nothing when nobody knows the price."""
+        asked = ModelResponse(
+            parts=[],
+            usage=RequestUsage(input_tokens=input_tokens),
+            model_name=model.model_name,
+            provider_name=model.system,
+        )
+        return self._price(asked) or Decimal(0)
 
     def _price(self, response: ModelResponse) -> Decimal | None:
         key = (response.provider_name, response.model_name)

@@ -130,6 +130,7 @@ turns = Table(
     Column("output_tokens", BigInteger, nullable=False, server_default="0"),
     Column("cost", Dollars, nullable=False, server_default="0"),
     Column("seconds", Float, nullable=False, server_default="0"),
+    Column("renewals", Integer, nullable=False, server_default="0"),
     Column("attempts", Integer, nullable=False, server_default="0"),
     Column("created_at", Moment, nullable=False),
     Column("ended_at", Moment),

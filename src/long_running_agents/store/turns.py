@@ -17,9 +17,7 @@ from long_running_agents.store.tables import microseconds, nanodollars, turns
 
 _ENDED = [status for status in TurnStatus if status.ended]
 # Written into the statement: a list of parameters would be expanded at every use.
-_OPEN = [
-    literal_column(f"'{status}'", String) for status in TurnStatus if not status.ended
-]
+_OPEN = [literal_column(f"'{status}'", String) for status in TurnStatus if not status.ended]
 
 
 def _turn(row: Row[Any]) -> Turn:
@@ -42,6 +40,7 @@ def _turn(row: Row[Any]) -> Turn:
             cost=row.cost,
             seconds=row.seconds,
         ),
+        renewals=row.renewals,
         attempts=row.attempts,
         created_at=row.created_at,
         ended_at=row.ended_at,
@@ -279,12 +278,8 @@ def spend(tx: Transaction, turn_id: TurnId, spent: Spent) -> None:
 
 
 def renew(tx: Transaction, turn_id: TurnId) -> None:
-    """Give a turn that hit a limit a fresh budget."""
-    tx.execute(
-        update(turns)
-        .where(turns.c.id == turn_id)
-        .values(steps=0, tool_calls=0, input_tokens=0, output_tokens=0, cost=0, seconds=0)
-    )
+    """Give a turn that hit a limit another budget of the same size."""
+    tx.execute(update(turns).where(turns.c.id == turn_id).values(renewals=turns.c.renewals + 1))
 
 
 _BEFORE = (

@@ -57,6 +57,25 @@ def test_a_limit_says_what_was_used_up(limits, words):
     assert words in limit_before_request(SPENT, limits, next_tokens=50).sentence
 
 
+def test_the_price_of_the_next_request_is_reserved_when_it_is_known():
+    limits = Limits(cost=Decimal("0.30"))
+
+    def hit(next_cost):
+        return limit_before_request(SPENT, limits, next_tokens=1, next_cost=Decimal(next_cost))
+
+    assert hit("0.04") is None
+    assert hit("0.05").name == "cost"
+    assert "costs about $0.0600 and $0.2500 of $0.30" in hit("0.06").sentence
+
+
+def test_a_renewed_budget_is_the_same_again_and_no_limit_stays_none():
+    limits = Limits(steps=3, cost=Decimal("0.1"), seconds=1.5)
+
+    assert limits.times(2) == Limits(steps=6, cost=Decimal("0.2"), seconds=3.0)
+    assert limits.times(1) == limits
+    assert Limits().times(5) == Limits()
+
+
 def test_a_step_is_added_to_what_was_spent():
     usage = Usage(input_tokens=10, output_tokens=2, cost=Decimal("0.05"))
 

@@ -92,6 +92,12 @@ def test_a_name_in_two_parts_is_one_name():
     assert assembled(stream) == [("look", "{}")]
 
 
+def test_whole_calls_without_arguments_index_or_id_are_told_apart_by_their_names():
+    stream = [{"function": {"name": "look"}}, {"function": {"name": "wait"}}]
+
+    assert assembled(stream) == [("look", ""), ("wait", "")]
+
+
 def test_blank_names_begin_nothing():
     stream = [
         {"index": 0, "id": "a", "function": {"name": "look", "arguments": "{}"}},

@@ -87,3 +87,17 @@ def test_calls_results_and_lists_have_a_length_too():
     assert characters(call) == len('{"at": "x"}')
     assert characters(result) == len(str({"seen": 1}))
     assert characters(ModelRequest(parts=[UserPromptPart(["ab", "cd"])])) > 0
+
+
+def test_the_least_a_request_costs_is_known_before_it_is_made():
+    class Named:
+        model_name, system = "gpt-5-mini", "openai"
+
+    class Unheard:
+        model_name, system = "my-own", "custom"
+
+    prices = PriceList()
+    asked = prices.of_request(Named(), 100_000)
+
+    assert asked == prices.usage_of(answer(input_tokens=100_000), []).cost > 0
+    assert prices.of_request(Unheard(), 100_000) == 0

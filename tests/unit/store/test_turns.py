@@ -156,9 +156,16 @@ async def test_what_was_spent_is_kept_to_the_billionth(database):
     await database.write(lambda tx: turns.spend(tx, "t1", spent))
     assert (await database.read(lambda tx: turns.get(tx, "t1"))).spent == spent
 
+
+async def test_a_renewed_turn_gets_another_budget_and_forgets_nothing(database):
+    spent = Spent(steps=2, input_tokens=5)
+    await database.write(lambda tx: turns.spend(tx, "t1", spent))
+
+    await database.write(lambda tx: turns.renew(tx, "t1"))
     await database.write(lambda tx: turns.renew(tx, "t1"))
 
-    assert (await database.read(lambda tx: turns.get(tx, "t1"))).spent == Spent()
+    turn = await database.read(lambda tx: turns.get(tx, "t1"))
+    assert (turn.spent, turn.renewals) == (spent, 2)
 
 
 async def test_the_turn_before_is_found(database):

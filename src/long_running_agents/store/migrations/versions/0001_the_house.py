@@ -51,6 +51,7 @@ def _conversations() -> None:
         sa.Column("output_tokens", sa.BigInteger(), server_default="0", nullable=False),
         sa.Column("cost", sa.BigInteger(), server_default="0", nullable=False),
         sa.Column("seconds", sa.Float(), server_default="0", nullable=False),
+        sa.Column("renewals", sa.Integer(), server_default="0", nullable=False),
         sa.Column("attempts", sa.Integer(), server_default="0", nullable=False),
         sa.Column("created_at", sa.BigInteger(), nullable=False),
         sa.Column("ended_at", sa.BigInteger(), nullable=True),

@@ -1,0 +1,302 @@
+"""`lra chat` as a person meets it: a real terminal, a real process, a model behind HTTP."""
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import urllib.request
+
+import pexpect
+import pytest
+
+from long_running_agents.testing import Rule, Script, ToolCall, say
+
+PROGRAM = ["-m", "long_running_agents"]
+FOR_EVER = 3600.0
+PROMPT_IS_UP = "\x1b[?2004h"
+"""The prompt asks the terminal to mark pastes; from then on it reads."""
+SCRIPT = Script(
+    (
+        # Each word of this takes an hour: whoever sees the first one has not seen the end.
+        Rule("^endless", (say("alpha beta gamma", chunk_delay=FOR_EVER),)),
+        Rule(
+            "^plan",
+            (
+                say("A plan:", calls=(ToolCall("create_task", {"title": "Buy milk"}),)),
+                say("So be it."),
+            ),
+        ),
+        Rule("^recall", (say("We spoke before."),)),
+        Rule("two\\s+lines", (say("Both lines arrived."),)),
+        Rule("^colour", (say("\x1b[31mcrimson\x1b[0m"),)),
+        Rule("", (say("Hello there, friend."),)),
+    )
+)
+
+
+@pytest.fixture(scope="module")
+def model_url(tmp_path_factory):
+    script = tmp_path_factory.mktemp("model") / "script.json"
+    script.write_text(SCRIPT.to_json())
+    server = subprocess.Popen(
+        [sys.executable, "-m", "long_running_agents.testing.model_server", "--script", str(script)],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    yield server.stdout.readline().removeprefix("listening on ").strip()
+    server.terminate()
+    server.communicate()
+
+
+@pytest.fixture
+def environment(model_url, tmp_path):
+    return {
+        **os.environ,
+        "HOME": str(tmp_path),
+        "LRA_HOME": str(tmp_path / "home"),
+        "AGENT_MODEL": "scripted",
+        "AGENT_MODEL_URL": model_url,
+        "LRA_AGENT__TOOLS__REQUIRE_APPROVAL": "create_task",
+        "TERM": "xterm",
+        # There is no terminal behind the pty to say where its cursor is.
+        "PROMPT_TOOLKIT_NO_CPR": "1",
+    }
+
+
+@pytest.fixture
+def terminal(environment):
+    """Opens chats: terminal(...) is a person's side of one."""
+    with contextlib.ExitStack() as stack:
+
+        def open_one(*arguments, seen=""):
+            child = pexpect.spawn(
+                sys.executable,
+                [*PROGRAM, "chat", *arguments],
+                env=environment,
+                encoding="utf-8",
+                timeout=20,
+                dimensions=(40, 100),
+            )
+            stack.callback(child.close, force=True)
+            child.expect("lra with custom:scripted")
+            if seen:
+                # Shown on the way to the prompt, or while it comes up.
+                child.expect(seen)
+            else:
+                child.expect_exact(PROMPT_IS_UP)
+            return child
+
+        yield open_one
+
+
+def say_to(child, text):
+    child.send(f"{text}\r")
+
+
+def leave(child):
+    child.send("\x04")
+    child.expect(pexpect.EOF)
+    child.close()
+    return child.exitstatus
+
+
+def stored(environment, session=None):
+    """What is on disk, read by another process."""
+
+    def lra(*arguments):
+        return subprocess.run(
+            [sys.executable, *PROGRAM, *arguments],
+            env=environment,
+            check=True,
+            capture_output=True,
+            text=True,
+        ).stdout
+
+    if session is None:
+        session = json.loads(lra("sessions", "list", "--json"))[0]["session"]["id"]
+    return lra("sessions", "export", session, "--format", "jsonl")
+
+
+def test_words_appear_before_the_turn_ends_and_ctrl_c_stops_it(terminal, environment):
+    chat = terminal()
+    say_to(chat, "endless")
+    chat.expect("alpha")
+    chat.sendintr()
+    chat.expect("stopped, history kept")
+    say_to(chat, "hi")
+    chat.expect("Hello there, friend")
+    chat.expect("1 step")
+    assert leave(chat) == 0
+    assert '"status": "stopped"' in stored(environment)
+
+
+def test_ctrl_c_clears_then_warns_then_leaves(terminal):
+    chat = terminal()
+    chat.send("half a thought")
+    chat.expect("thought")
+    chat.sendintr()
+    chat.sendintr()
+    chat.expect("press Ctrl-C again to leave")
+    chat.sendintr()
+    chat.expect(pexpect.EOF)
+    chat.close()
+    assert chat.exitstatus == 130
+
+
+def test_the_model_receives_the_reason_of_a_denial(terminal, model_url):
+    chat = terminal()
+    say_to(chat, "plan")
+    chat.expect("Allow create_task")
+    say_to(chat, "only oat milk")
+    chat.expect("denied: only oat milk")
+    chat.expect("So be it")
+    assert leave(chat) == 0
+    with urllib.request.urlopen(f"{model_url.removesuffix('/v1')}/requests") as answer:
+        received = answer.read().decode()
+    assert "The user denied this call: only oat milk." in received
+
+
+def test_an_allowed_call_runs(terminal):
+    chat = terminal()
+    say_to(chat, "plan")
+    chat.expect("Allow create_task")
+    say_to(chat, "y")
+    chat.expect("0 of 1 tasks completed")
+    chat.expect("So be it")
+    say_to(chat, "/tasks")
+    chat.expect("#1 Buy milk")
+    assert leave(chat) == 0
+
+
+def test_a_question_outlives_its_process(terminal):
+    chat = terminal()
+    say_to(chat, "plan")
+    chat.expect("Allow create_task")
+    assert leave(chat) == 0
+    again = terminal("--continue")
+    again.expect("Allow create_task")
+    say_to(again, "yes")
+    again.expect("So be it")
+
+
+def test_what_is_typed_meanwhile_is_the_next_message(terminal):
+    chat = terminal()
+    say_to(chat, "endless")
+    chat.expect("alpha")
+    say_to(chat, "hi")
+    chat.expect("queued: hi")
+    chat.sendintr()
+    chat.expect("stopped, history kept")
+    chat.expect("Hello there, friend")
+
+
+def test_several_lines_are_one_message(terminal):
+    chat = terminal()
+    chat.send("two\x1b\rlines\r")
+    chat.expect("Both lines arrived")
+    chat.expect("1 step")
+    # A paste arrives whole, and its line ends do not send it.
+    chat.send("\x1b[200~two\r\nlines\r\n\x1b[201~")
+    chat.send("\r")
+    chat.expect("Both lines arrived")
+
+
+def test_continue_recalls_the_history_in_a_new_process(terminal, environment):
+    chat = terminal()
+    say_to(chat, "recall")
+    chat.expect("We spoke before")
+    chat.expect("1 step")
+    assert leave(chat) == 0
+
+    by_option = terminal("--continue", seen="We spoke before")
+    by_option.expect_exact(PROMPT_IS_UP)
+    say_to(by_option, "hi")
+    by_option.expect("Hello there, friend")
+    by_option.expect("1 step")
+    assert leave(by_option) == 0
+
+    by_command = terminal()
+    say_to(by_command, "/continue")
+    by_command.expect("going on in")
+    by_command.expect("1 earlier turns?")
+    by_command.expect("Hello there, friend")
+    assert leave(by_command) == 0
+    assert stored(environment).count('"kind": "turn"') == 2
+
+
+def test_a_turn_that_was_killed_goes_on_in_sight(terminal):
+    chat = terminal()
+    say_to(chat, "endless")
+    chat.expect("alpha")
+    chat.kill(signal.SIGKILL)
+    chat.expect(pexpect.EOF)
+    again = terminal("--continue", seen="goes on by itself")
+    again.expect("alpha")
+    again.sendintr()
+    again.expect("stopped, history kept")
+
+
+def test_the_model_cannot_command_the_terminal(terminal):
+    chat = terminal()
+    say_to(chat, "colour")
+    chat.expect("crimson")
+    assert "\x1b[31m" not in chat.before
+
+
+def test_commands_inside_a_conversation(terminal, tmp_path):
+    chat = terminal("--session", "mine")
+    say_to(chat, "/tasks")
+    chat.expect("no tasks")
+    say_to(chat, "/helo")
+    chat.expect("Did you mean /help")
+    say_to(chat, "/help")
+    chat.expect("Ctrl-D leaves")
+    say_to(chat, "/continue")
+    chat.expect("There is no other session")
+    say_to(chat, "/stop")
+    chat.expect("nothing is running")
+    say_to(chat, "hi")
+    chat.expect("1 step")
+    say_to(chat, "/title Our talk")
+    chat.expect("title: Our talk")
+    say_to(chat, "/model nobody:x")
+    chat.expect("is not known")
+    say_to(chat, "/model lmstudio:x")
+    chat.expect("model: lmstudio:x")
+    say_to(chat, "/retry")
+    chat.expect("nothing to retry")
+    say_to(chat, "/export")
+    chat.expect("written to")
+    say_to(chat, "/fork")
+    chat.expect("forked mine as session_")
+    say_to(chat, "/sessions")
+    chat.expect("Our talk")
+    say_to(chat, "/new")
+    chat.expect("new session")
+    say_to(chat, "/quit")
+    chat.expect(pexpect.EOF)
+    chat.close()
+    assert chat.exitstatus == 0
+    assert "Hello there" in (tmp_path / "home" / "sessions" / "mine.md").read_text()
+
+
+def test_yes_allows_everything(terminal):
+    chat = terminal("--yes")
+    say_to(chat, "plan")
+    chat.expect("allowed")
+    chat.expect("So be it")
+
+
+def test_the_demo_asks_the_person(environment):
+    demo = pexpect.spawn(
+        sys.executable, [*PROGRAM, "demo"], env=environment, encoding="utf-8", timeout=20
+    )
+    demo.expect("SCRIPTED")
+    demo.expect("Allow update_task_status")
+    demo.send("no\r")
+    demo.expect("You said no")
+    demo.expect(pexpect.EOF)
+    demo.close()
+    assert demo.exitstatus == 0

@@ -1,0 +1,69 @@
+import io
+import os
+import subprocess
+import sys
+
+import pytest
+
+from long_running_agents.cli.main import run
+from long_running_agents.testing import Rule, Script, ToolCall, call, fail, say
+
+SCRIPT = Script(
+    (
+        Rule(
+            "^plan",
+            (
+                say("I plan.", calls=(ToolCall("create_task", {"title": "Buy milk"}),)),
+                say("Planned."),
+            ),
+        ),
+        Rule("^fail", (fail(401, times=None),)),
+        Rule("^loop", (call("list_tasks"),)),
+        Rule("^escape", (say("\x1b[31mred"),)),
+        Rule("", (say("Hello there, friend."),)),
+    )
+)
+
+
+@pytest.fixture(scope="session")
+def model_url(tmp_path_factory):
+    """A scripted model behind HTTP, in a process of its own."""
+    script = tmp_path_factory.mktemp("model") / "script.json"
+    script.write_text(SCRIPT.to_json())
+    server = subprocess.Popen(
+        [sys.executable, "-m", "long_running_agents.testing.model_server", "--script", str(script)],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    yield server.stdout.readline().removeprefix("listening on ").strip()
+    server.terminate()
+    server.wait()
+    server.stdout.close()
+
+
+@pytest.fixture
+def lra(model_url, model_requests, monkeypatch, capsys):
+    """Runs the program inside this process: lra(...) -> (exit code, stdout, stderr)."""
+    monkeypatch.setenv("AGENT_MODEL", "scripted")
+    monkeypatch.setenv("AGENT_MODEL_URL", model_url)
+
+    def call_it(*arguments, stdin=""):
+        monkeypatch.setattr(sys, "stdin", io.StringIO(stdin))
+        capsys.readouterr()
+        code = run(arguments)
+        shown = capsys.readouterr()
+        return code, shown.out, shown.err
+
+    return call_it
+
+
+@pytest.fixture
+def environment(model_url, tmp_path):
+    """The environment of a program of its own."""
+    return {
+        **os.environ,
+        "HOME": str(tmp_path),
+        "LRA_HOME": str(tmp_path / "home"),
+        "AGENT_MODEL": "scripted",
+        "AGENT_MODEL_URL": model_url,
+    }

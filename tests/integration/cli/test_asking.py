@@ -1,0 +1,146 @@
+"""`lra ask`, and `lra chat` through a pipe."""
+
+import json
+import signal
+import subprocess
+import sys
+
+import pytest
+
+
+def test_the_answer_is_on_stdout_and_everything_else_on_stderr(lra):
+    code, out, err = lra("ask", "plan it")
+    assert (code, out) == (0, "Planned.\n")
+    assert "create_task" in err
+
+
+def test_the_question_may_be_piped_in(lra):
+    assert lra("ask", "-", stdin="hi\n")[:2] == (0, "Hello there, friend.\n")
+    assert lra("ask", stdin="hi\n")[:2] == (0, "Hello there, friend.\n")
+
+
+def test_piped_text_is_added_to_the_question(lra):
+    lra("ask", "Summarise", "--session", "s", stdin="a long text\n")
+    turns = json.loads(lra("sessions", "show", "s", "--json")[1])["turns"]
+    assert turns[0]["prompt"] == "Summarise\n\na long text"
+
+
+def test_json_prints_every_event_on_a_line(lra):
+    code, out, err = lra("ask", "plan", "--json")
+    events = [json.loads(line) for line in out.splitlines()]
+    assert code == 0
+    assert err == ""
+    assert events[0]["type"] == "message"
+    assert events[-1]["type"] == "done"
+    assert {"text_delta", "tool_call", "tool_result"} <= {each["type"] for each in events}
+    numbers = [each["seq"] for each in events if "seq" in each]
+    assert numbers == list(range(1, len(numbers) + 1))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "stdin", "code", "line"),
+    [
+        (["ask"], "", 2, "There is no question."),
+        (["ask", "  "], "", 2, "There is no question."),
+        (["ask", "x", "--session", "a/b"], "", 2, "Session id 'a/b' not accepted"),
+        (["ask", "fail"], "", 75, "401"),
+        (["ask", "x", "--model", "nobody:x"], "", 2, "Provider 'nobody' is not known"),
+        (["chat", "--session", "a", "--continue"], "", 2, "contradict"),
+        (["chat"], "fail\n", 75, "401"),
+    ],
+)
+def test_what_goes_wrong_is_said(lra, arguments, stdin, code, line):
+    found, out, err = lra(*arguments, stdin=stdin)
+    assert found == code
+    assert out == ""
+    assert line in err
+
+
+def test_without_a_model_the_way_to_one_is_shown(lra, monkeypatch):
+    monkeypatch.delenv("AGENT_MODEL")
+    monkeypatch.delenv("AGENT_MODEL_URL")
+    code, out, err = lra("ask", "x")
+    assert (code, out) == (1, "")
+    assert "OPENAI_API_KEY" in err
+
+
+def test_a_budget_ends_with_5(lra, monkeypatch):
+    monkeypatch.setenv("AGENT_MAX_STEPS", "2")
+    code, out, err = lra("ask", "loop")
+    assert (code, out) == (5, "")
+    assert "I had to stop here" in err
+
+
+def test_nobody_there_means_no(lra, monkeypatch):
+    monkeypatch.setenv("LRA_AGENT__TOOLS__REQUIRE_APPROVAL", "create_task")
+    code, _, err = lra("ask", "plan")
+    assert code == 0
+    assert "denied" in err
+    assert "denied" in lra("chat", stdin="plan\n")[2]
+
+
+@pytest.mark.parametrize(
+    ("options", "allowed"),
+    [(["--yes"], True), (["--approve", "create_task"], True), (["--approve", "shell"], False)],
+)
+def test_approvals_are_answered_from_the_command_line(lra, monkeypatch, options, allowed):
+    monkeypatch.setenv("LRA_AGENT__TOOLS__REQUIRE_APPROVAL", "create_task")
+    code, out, err = lra("ask", "plan", *options)
+    assert (code, out) == (0, "Planned.\n")
+    assert ("allowed" in err) is allowed
+    assert ("denied: it was not approved" in err) is not allowed
+
+
+def test_a_session_goes_on(lra):
+    lra("ask", "first", "--session", "s")
+    lra("chat", "--continue", stdin="second\n\nthird\n")
+    turns = json.loads(lra("sessions", "show", "s", "--json")[1])["turns"]
+    assert [turn["prompt"] for turn in turns] == ["first", "second", "third"]
+
+
+def test_each_piped_line_is_a_message(lra):
+    code, out, err = lra("chat", stdin="hi\nplan\n")
+    assert code == 0
+    assert out == "Hello there, friend.\nI plan.\nPlanned.\n"
+    assert "create_task" in err
+
+
+def test_ctrl_c_stops_the_turn_for_good(environment, tmp_path):
+    script = tmp_path / "hang.json"
+    script.write_text(
+        '{"rules":[{"when":"","replies":[{"text":"one two three four","chunk_delay":60}]}]}'
+    )
+    server = subprocess.Popen(
+        [sys.executable, "-m", "long_running_agents.testing.model_server", "--script", str(script)],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    environment["AGENT_MODEL_URL"] = server.stdout.readline().removeprefix("listening on ").strip()
+    program = [sys.executable, "-m", "long_running_agents"]
+    asking = subprocess.Popen(
+        [*program, "ask", "x", "--session", "s", "--json"],
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        while json.loads(asking.stdout.readline())["type"] != "text_delta":
+            pass
+        asking.send_signal(signal.SIGINT)
+        assert asking.wait(10) == 130
+    finally:
+        asking.kill()
+        asking.communicate()
+        server.terminate()
+        server.communicate()
+    shown = subprocess.run(
+        [*program, "sessions", "show", "s", "--json"],
+        check=True,
+        env=environment,
+        capture_output=True,
+    )
+    [turn] = json.loads(shown.stdout)["turns"]
+    assert turn["status"] == "stopped"
+    assert turn["answer"].startswith("one")

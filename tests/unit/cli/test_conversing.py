@@ -1,0 +1,80 @@
+"""Answers and commands, as they are typed."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from long_running_agents.cli import asking, slash
+from long_running_agents.cli.following import Verdict
+from long_running_agents.domain.approval import Approval, ApprovalState
+from long_running_agents.errors import UsageError
+
+
+def approval(args):
+    return Approval(
+        id="approval_1",
+        session_id="s",
+        turn_id="t",
+        call_id="c",
+        tool="shell",
+        args=args,
+        question="",
+        state=ApprovalState.OPEN,
+        asked_at=datetime(2026, 1, 1, tzinfo=UTC),
+    )
+
+
+@pytest.mark.parametrize(
+    ("typed", "verdict"),
+    [
+        ("y", Verdict(allowed=True)),
+        (" YES ", Verdict(allowed=True)),
+        ("n", Verdict(allowed=False)),
+        ("no", Verdict(allowed=False)),
+        ("use the other file", Verdict(allowed=False, reason="use the other file")),
+        ("yes, but later", Verdict(allowed=False, reason="yes, but later")),
+        ("", None),
+        ("  ", None),
+    ],
+)
+def test_an_answer_is_yes_no_or_a_reason(typed, verdict):
+    assert asking.verdict(typed) == verdict
+
+
+def test_short_arguments_are_in_the_question():
+    short = approval('{"command":"ls"}')
+    assert asking.question(short) == 'Allow shell {"command":"ls"}? [y]es / [n]o / reason: '
+    assert asking.details(short) == ""
+
+
+def test_nothing_of_long_arguments_is_left_out():
+    command = "x" * 300 + "rm -rf /"
+    long = approval(f'{{"command":"{command}"}}')
+    assert "arguments above" in asking.question(long)
+    assert command in asking.details(long)
+
+
+def test_arguments_cannot_command_the_terminal():
+    assert "\x1b" not in asking.question(approval("\x1b[2J"))
+    assert "\x1b" not in asking.details(approval("\x1b[2J" * 100))
+
+
+def test_slash_commands_are_recognised():
+    command = slash.parse(" /title  A new name ")
+    assert command is not None
+    assert command.rest == "A new name"
+
+
+@pytest.mark.parametrize("text", ["hello", "/etc/hosts is what?", "what is /help"])
+def test_ordinary_messages_are_no_commands(text):
+    assert slash.parse(text) is None
+
+
+def test_a_mistyped_command_is_not_sent_to_the_model():
+    with pytest.raises(UsageError, match="/help"):
+        slash.parse("/helo")
+
+
+def test_the_promised_commands_are_there():
+    promised = "help new sessions tasks model stop retry continue title fork export quit"
+    assert list(slash.REGISTRY) == promised.split()

@@ -1,0 +1,200 @@
+"""`lra init`, `lra config` and `lra doctor`."""
+
+import json
+import re
+import tomllib
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from long_running_agents.cli import checks
+from long_running_agents.cli.main import run
+from long_running_agents.cli.template import config_toml
+from long_running_agents.config import load
+from long_running_agents.config.loading import every_key
+from long_running_agents.config.settings import ModelSettings, Settings
+from long_running_agents.home import Home
+from long_running_agents.models import factory
+from long_running_agents.store.health import examine
+
+
+@pytest.fixture
+def home(tmp_path):
+    return tmp_path / "home"
+
+
+def mode(path):
+    return path.stat().st_mode & 0o777
+
+
+def test_init_makes_a_private_home(home, capsys):
+    assert run(["init"]) == 0
+    assert mode(home) == 0o700
+    assert mode(home / ".env") == 0o600
+    assert (home / "workspace" / "SOUL.md").read_text()
+    assert (home / "workspace" / "USER.md").read_text()
+    shown = capsys.readouterr().out
+    assert "lra doctor" in shown
+    assert "lra chat" in shown
+
+
+def test_init_leaves_what_exists(home):
+    home.mkdir()
+    (home / ".env").write_text("OPENAI_API_KEY=mine")
+    assert run(["init"]) == 0
+    assert (home / ".env").read_text() == "OPENAI_API_KEY=mine"
+
+
+def test_init_by_force_keeps_every_old_file(home):
+    run(["init"])
+    (home / ".env").write_text("first")
+    run(["init", "--force"])
+    (home / ".env").write_text("second")
+    run(["init", "--force"])
+    run(["init", "--force"])
+    assert (home / ".env.bak").read_text() == "first"
+    assert (home / ".env.bak2").read_text() == "second"
+    assert not (home / ".env.bak3").exists()
+    assert not (home / "config.toml.bak").exists()
+
+
+def test_init_does_not_contradict_a_json_config(home):
+    home.mkdir()
+    (home / "config.json").write_text("{}")
+    run(["init"])
+    assert not (home / "config.toml").exists()
+
+
+def test_init_says_where_it_cannot_write(tmp_path, capsys):
+    (tmp_path / "file").write_text("")
+    assert run(["--home", str(tmp_path / "file" / "home"), "init"]) == 75
+    assert "--home or LRA_HOME" in capsys.readouterr().err
+
+
+def test_the_template_changes_nothing_until_it_is_edited(home):
+    run(["init"])
+    loaded = load(home=home, environ={})
+    assert loaded.settings == Settings()
+    assert not loaded.origins
+
+
+def test_the_template_shows_every_key_with_its_default():
+    whole = config_toml()
+    assert all(f"# {key.rpartition('.')[2]} =" in whole for key in every_key())
+    set_keys = re.sub(r"^# (\w+ = .+)$", r"\1", whole, flags=re.MULTILINE)
+    assert Settings.model_validate(tomllib.loads(set_keys)) == Settings()
+
+
+def test_config_shows_values_and_where_they_came_from(home, capsys, monkeypatch):
+    monkeypatch.setenv("AGENT_MODEL", "openai:x")
+    assert run(["config", "--origin"]) == 0
+    shown = capsys.readouterr().out
+    assert "agent.model.model_id\topenai:x\tenvironment (AGENT_MODEL)" in shown
+    assert "gateway.port\t8000\tdefault" in shown
+    assert len(shown.splitlines()) == len(every_key())
+
+
+def test_config_shows_one_key_or_a_section(capsys):
+    assert run(["config", "gateway.port"]) == 0
+    assert capsys.readouterr().out == "8000\n"
+    assert run(["config", "gateway", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["gateway.host"] == "127.0.0.1"
+    assert run(["config", "gateway.port", "--json", "--origin"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"value": 8000, "origin": "default"}
+
+
+def test_config_never_shows_a_secret(home, capsys, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-abcdefghijklmnopqrstuvwxyz")
+    monkeypatch.setenv("DATABASE_URL", "sqlite://me:hunter22@host/x.db")
+    assert run(["config", "--json"]) == 0
+    shown = capsys.readouterr().out
+    assert "hunter22" not in shown
+    assert "sk-abc" not in shown
+
+
+@pytest.mark.parametrize(
+    ("arguments", "variables", "code", "advice"),
+    [
+        (["config", "gateway.prot"], {}, 3, "Did you mean gateway.port?"),
+        (["config"], {"LRA_GATEWAY__PORT": "many"}, 2, "environment (LRA_GATEWAY__PORT)"),
+        (["config"], {"LRA_GATEWAY__PROT": "1"}, 2, "Did you mean gateway.port?"),
+        (["doctor"], {"AGENT_MAX_STEPS": "0"}, 2, "greater than or equal to 1"),
+    ],
+)
+def test_bad_values_are_named(arguments, variables, code, advice, capsys, monkeypatch):
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert run(arguments) == code
+    assert advice in capsys.readouterr().err
+
+
+def test_a_broken_config_file_is_named(home, capsys):
+    home.mkdir()
+    (home / "config.toml").write_text("[agent\n")
+    assert run(["doctor"]) == 2
+    assert str(home / "config.toml") in capsys.readouterr().err
+
+
+def states(capsys):
+    return {each["name"]: each for each in json.loads(capsys.readouterr().out)}
+
+
+def test_doctor_is_content_with_a_good_home(home, capsys, monkeypatch):
+    monkeypatch.setenv("AGENT_MODEL", "ollama:qwen3")
+    run(["init"])
+    capsys.readouterr()
+    assert run(["doctor", "--json"]) == 0
+    assert {each["state"] for each in states(capsys).values()} == {"ok"}
+
+
+def test_doctor_names_problems_and_their_fixes(home, capsys, monkeypatch):
+    run(["init"])
+    (home / ".env").chmod(0o644)
+    (home / "lra.db").write_bytes(b"this is no database at all, it is only text" * 100)
+    monkeypatch.setenv("AGENT_MODEL", "openai:gpt-5-mini")
+    capsys.readouterr()
+    assert run(["doctor", "--json"]) == 1
+    found = states(capsys)
+    assert found["secrets"]["fix"] == f"chmod 600 {home / '.env'}"
+    assert found["database"]["state"] == "problem"
+    assert "OPENAI_API_KEY" in found["model"]["fix"]
+    assert run(["doctor"]) == 1
+    assert f"chmod 600 {home / '.env'}" in capsys.readouterr().out
+
+
+def test_doctor_says_who_owns_the_home(home, capsys):
+    with Home(home).owned():
+        run(["doctor", "--json"])
+        assert "is using it" in states(capsys)["owner"]["detail"]
+
+
+def test_doctor_sees_a_clock_that_is_wrong():
+    assert checks.time(datetime(1970, 1, 1, tzinfo=UTC)).state is checks.State.PROBLEM
+
+
+@pytest.mark.parametrize(
+    ("name", "state"),
+    [("", "problem"), ("gpt-5", "problem"), ("anthropic:x", "problem"), ("lmstudio:x", "ok")],
+)
+def test_doctor_knows_models_by_name(name, state, tmp_path):
+    loaded = load(home=tmp_path, environ={}, flags={"agent.model.model_id": name})
+    assert checks.model(loaded).state == state
+
+
+def test_doctor_and_the_model_factory_agree_about_keys():
+    needed = {name: (each.key,) for name, each in factory.SERVERS.items() if each.needs_key}
+    needed |= {name: keys for name, (_, keys) in factory.LIBRARY.items()}
+    assert needed == checks.KEYS
+    assert {name: package for name, (package, _) in factory.LIBRARY.items()} == checks.PACKAGES
+    assert factory.configured_name(ModelSettings(model_id="openai:x")) == "openai:x"
+
+
+def test_a_foreign_database_is_recognised(tmp_path):
+    import sqlite3  # noqa: PLC0415 - only here
+
+    path = Path(tmp_path / "lra.db")
+    connection = sqlite3.connect(path)
+    connection.execute("CREATE TABLE mine (x)")
+    connection.close()
+    assert examine(path).schema is None

@@ -1,0 +1,158 @@
+"""What a person sees of a turn."""
+
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from prompt_toolkit.utils import get_cwidth
+
+from long_running_agents.cli.live import flow
+from long_running_agents.cli.output import safe
+from long_running_agents.cli.render import Renderer
+from long_running_agents.domain import events
+
+pytestmark = pytest.mark.anyio
+
+
+class FakeScreen:
+    def __init__(self):
+        self.written = ""
+        self.in_line = False
+
+    async def words(self, text):
+        self.written += text
+        self.in_line = bool(self.written) and not self.written.endswith("\n")
+
+    async def end_words(self):
+        if self.in_line:
+            self.written += "\n"
+        self.in_line = False
+
+    async def note(self, text):
+        await self.end_words()
+        self.written += f"[{text}]\n"
+
+    alarm = note
+
+
+async def shown(*items):
+    screen = FakeScreen()
+    renderer = Renderer(screen, usage=True)
+    for seq, item in enumerate(items, start=1):
+        if isinstance(item, (events.StepBegan, events.WordsArrived, events.RequestRetried)):
+            heard = events.Passing(session_id="s", turn_id="t", delta=item)
+        else:
+            heard = events.Recorded(
+                seq=seq,
+                session_id="s",
+                turn_id="t",
+                at=datetime(2026, 1, 1, tzinfo=UTC),
+                event=item,
+            )
+        await renderer.show(heard)
+    return screen.written
+
+
+def words(text):
+    return events.WordsArrived(text=text, iteration=1)
+
+
+async def test_words_are_shown_once():
+    text = events.TextWritten(text="Hello there")
+    assert await shown(words("Hello "), words("there"), text) == "Hello there\n"
+
+
+async def test_words_that_were_missed_are_added():
+    assert await shown(words("Hello "), events.TextWritten(text="Hello there")) == "Hello there\n"
+    assert await shown(events.TextWritten(text="Hello there")) == "Hello there\n"
+
+
+async def test_words_that_turn_out_different_are_shown_anew():
+    text = events.TextWritten(text="Something else")
+    assert await shown(words("Hello"), text) == "Hello\nSomething else\n"
+
+
+async def test_a_retry_voids_the_words():
+    retried = events.RequestRetried(model="m", reason="cut", wait_seconds=2, iteration=1)
+    written = await shown(words("Hel"), retried, words("Hello"), events.TextWritten(text="Hello"))
+    assert written == "Hel\n[asking m again in 2 s: cut; the words above do not count]\nHello\n"
+
+
+async def test_a_message_accepted_in_between_does_not_break_the_line():
+    accepted = events.MessageAccepted(content="next", origin="user")
+    assert await shown(words("one "), accepted, words("two")) == "one two"
+
+
+@pytest.mark.parametrize(
+    ("event", "line"),
+    [
+        (
+            events.ToolCalled(tool="t", input={"a": 1}, tool_call_id="c", effect="once"),
+            '→ t {"a": 1}',
+        ),
+        (events.TurnResumed(attempt=2), "goes on by itself (attempt 2)"),
+        (events.TurnStopped(text=""), "stopped, history kept"),
+        (events.TurnFailed(code="c", message="No model.", hint="Set one."), "Set one."),
+        (events.TurnLimited(limit="steps", text="I had to stop"), "I had to stop"),
+        (events.ModelFellBack(asked="a", answered="b", reason="r"), "b answers instead of a: r"),
+        (events.ModelChanged(model="m"), "model: m"),
+        (
+            events.ApprovalResolved(approval_id="a", tool_call_id="c", allowed=False, reason="r"),
+            "denied: r",
+        ),
+        (
+            events.ApprovalResolved(approval_id="a", tool_call_id="c", allowed=True),
+            "allowed",
+        ),
+        (events.TasksChanged(tasks=[], summary="1 of 2"), "1 of 2"),
+        (
+            events.ToolReturned(
+                tool="t",
+                tool_call_id="c",
+                result_preview="UNCERTAIN: t was cut off",
+                duration_ms=1,
+                success=False,
+                outcome="uncertain",
+            ),
+            "UNCERTAIN",
+        ),
+        (
+            events.ToolReturned(
+                tool="t",
+                tool_call_id="c",
+                result_preview="no\nway",
+                duration_ms=1,
+                success=False,
+                outcome="denied",
+            ),
+            "✗ t denied: no way",
+        ),
+    ],
+)
+async def test_each_event_has_its_line(event, line):
+    assert line in await shown(event)
+
+
+async def test_the_end_shows_what_it_took():
+    usage = events.UsageTotals(input_tokens=1000, output_tokens=234, cost=0.5)
+    done = events.TurnDone(text="x", iterations=2, model="m", usage=usage, mode="bounded")
+    assert await shown(done) == "[2 steps, 1,234 tokens, $0.5000]\n"
+
+
+def test_foreign_text_cannot_command_the_terminal():
+    assert "\x1b" not in safe("\x1b[31mred\x1b]0;title\x07\r\n\x9b0m\ttab")
+    assert safe("a\r\nb\tc") == "a\nb\tc"
+
+
+def test_lines_break_between_words():
+    assert flow("one two three", 9) == (["one two"], "three")
+    assert flow("one\n\ntwo", 80) == (["one", ""], "two")
+    assert flow("abcdefghij", 5) == (["abcd", "efgh"], "ij")
+
+
+@given(st.text(alphabet="ab 漢é\n", max_size=60), st.integers(3, 20))
+def test_lines_fit_and_lose_no_letter(text, columns):
+    lines, rest = flow(text, columns)
+    assert all(get_cwidth(line) < columns for line in [*lines, rest])
+    assert "".join([*lines, rest]).replace(" ", "") == text.replace("\n", "").replace(" ", "")
