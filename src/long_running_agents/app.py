@@ -90,7 +90,7 @@ async def open_app(
                 hub=hub,
                 clock=clock,
                 toolsets=[*built_in(), *toolsets],
-                settings=_run_settings(loaded.settings, home),
+                settings=_run_settings(loaded, home),
             )
             turns = TurnService(
                 database=database,
@@ -128,8 +128,8 @@ def _view(settings: Settings) -> View:
     )
 
 
-def _run_settings(settings: Settings, home: Home) -> RunSettings:
-    agent = settings.agent
+def _run_settings(loaded: Loaded, home: Home) -> RunSettings:
+    agent = loaded.settings.agent
     workspace = Path(agent.workspace).expanduser() if agent.workspace else home.workspace
     limits = Limits(
         steps=agent.max_loop_iterations,
@@ -146,6 +146,7 @@ def _run_settings(settings: Settings, home: Home) -> RunSettings:
         result_limit=agent.tools.result_limit,
         retries=agent.model.retries,
         model=_sampling(agent.model),
+        redact=loaded.redact,
     )
 
 

@@ -220,7 +220,7 @@ def test_continue_recalls_the_history_in_a_new_process(terminal, environment):
     by_command = terminal()
     say_to(by_command, "/continue")
     by_command.expect("going on in")
-    by_command.expect("1 earlier turns?")
+    by_command.expect("1 earlier turn")
     by_command.expect("Hello there, friend")
     assert leave(by_command) == 0
     assert stored(environment).count('"kind": "turn"') == 2

@@ -15,10 +15,12 @@ from long_running_agents.domain.events import Event, TextWritten, ToolCalled
 from long_running_agents.domain.tool import (
     UNCERTAIN_MESSAGE,
     CallState,
+    Effect,
     Replay,
     ToolCallRecord,
 )
 from long_running_agents.models.pricing import PriceList
+from long_running_agents.tools.containment import GivenUp
 from long_running_agents.tools.effects import effect_of
 from long_running_agents.tools.ring import Ask, Ring, Run
 
@@ -116,6 +118,11 @@ class Ledger(Ring):
         await self.recorder.start(call.tool_call_id)
         try:
             result = await run()
+        except GivenUp as failure:
+            once = self.recorder.calls[call.tool_call_id].effect is Effect.ONCE
+            state = CallState.UNCERTAIN if once else CallState.FAILED
+            await self._resolve(call, state, failure.message)
+            raise
         except ToolFailed as failure:
             await self._resolve(call, CallState.FAILED, failure.message)
             raise

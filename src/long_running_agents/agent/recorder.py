@@ -151,7 +151,8 @@ class TurnRecorder:
         return ToolReturned(
             tool=self.calls[call_id].tool,
             tool_call_id=call_id,
-            result_preview=shown[:_PREVIEW],
+            # Redacted before it is cut: half a secret is not known for one.
+            result_preview=self._database.redact(shown)[:_PREVIEW],
             duration_ms=round(duration * 1000),
             success=state is CallState.DONE,
             outcome=state,

@@ -21,6 +21,7 @@ from long_running_agents.agent.words import Words
 from long_running_agents.domain.budget import LimitHit, Limits
 from long_running_agents.domain.policy import Rules
 from long_running_agents.domain.ports import Clock
+from long_running_agents.domain.redaction import Redactor
 from long_running_agents.domain.turn import Turn
 from long_running_agents.errors import (
     CorruptData,
@@ -57,6 +58,7 @@ class RunSettings:
     result_limit: int
     retries: int
     model: ModelSettings
+    redact: Redactor
 
 
 class TurnRunner:
@@ -159,7 +161,10 @@ class _Run:
                 Ledger(recorder, self.words, prices, gate.free),
                 self._budget,
                 Containment(
-                    timeout=settings.tool_timeout, result_limit=settings.result_limit, clock=clock
+                    timeout=settings.tool_timeout,
+                    result_limit=settings.result_limit,
+                    clock=clock,
+                    redact=settings.redact,
                 ),
                 self.words,
             ]

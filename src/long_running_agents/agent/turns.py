@@ -95,7 +95,7 @@ class TurnService:
             if sessions.find(tx, session_id) is None:
                 session = Session(
                     id=session_id,
-                    title=title_from(text),
+                    title=title_from(tx.redact(text)),
                     mode=Mode.BOUNDED,
                     model=None,
                     created_at=now,

@@ -202,7 +202,8 @@ class Conversation:
             return
         key, last = self.session_id, told[-1]
         if len(told) > 1:
-            await self.screen.note(f"({len(told) - 1} earlier turns)")
+            earlier = len(told) - 1
+            await self.screen.note(f"({earlier} earlier turn{'s' if earlier > 1 else ''})")
         await self.screen.words(f"> {last.prompt}\n{last.answer}")
         await self.screen.end_words()
         if last.status in RETRYABLE:

@@ -52,7 +52,7 @@ def print_table(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     colored = click.get_current_context().color
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
     for place, title in enumerate(titles):
-        longest = max((len(row[place]) for row in rows), default=0)
+        longest = max(len(title), *(len(row[place]) for row in rows))
         # Ids and times are of use only whole; long texts give way.
         fixed = longest if longest <= _WHOLE and place < _FIRST_TEXT else None
         table.add_column(title, no_wrap=True, overflow="ellipsis", min_width=fixed)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from long_running_agents.domain.ports import Clock, Handler
+from long_running_agents.errors import UsageError
 
 
 class _Work(NamedTuple):
@@ -32,6 +33,8 @@ class LocalEngine:
 
     async def submit(self, kind: str, work_id: str, *, partition: str, delay: float = 0.0) -> None:
         """Queue a piece of work behind the others of its partition."""
+        if kind not in self._handlers:
+            raise UsageError(f"Nobody here does work of the kind {kind!r}.")
         if self._closed or work_id in self._queued:
             return
         self._queued.add(work_id)

@@ -66,7 +66,7 @@ class Database:
         self.path = path
         self.engine = _engine(path, read_only, synchronous, busy_seconds)
         self._reading = self.engine.execution_options(reading=True)
-        self._redact = redact
+        self.redact = redact
         self._broken: CorruptData | None = None
         self._writer = Worker("lra-writer")
         self._readers = Worker("lra-reader", _READERS)
@@ -98,7 +98,7 @@ class Database:
             raise self._broken
         try:
             with storage_errors(self.path), engine.begin() as connection:
-                return work(Transaction(connection, self._redact))
+                return work(Transaction(connection, self.redact))
         except CorruptData as error:
             # From the first sign of damage on, nothing more is written.
             self._broken = error

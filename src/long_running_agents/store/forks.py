@@ -33,8 +33,9 @@ def fork(tx: Transaction, session_id: SessionId, *, at: TurnId | None, now: date
         forked_at=kept[-1].id if kept else None,
     )
     sessions.create(tx, copy)
-    _copy(tx, tasks, tasks.c.session_id == source.id, session_id=copy.id)
     for turn in kept:
+        made_here = tasks.c.made_by.startswith(f"{turn.id}/", autoescape=True)
+        _copy(tx, tasks, (tasks.c.session_id == source.id) & made_here, session_id=copy.id)
         new_turn = new_id("turn", now)
         _copy(tx, turn_table, turn_table.c.id == turn.id, session_id=copy.id, id=new_turn)
         for table in _OF_A_TURN:

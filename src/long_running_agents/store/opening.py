@@ -1,5 +1,6 @@
 """Opening a home's database: own it, bring it up to date, close it again."""
 
+import os
 from collections.abc import AsyncGenerator
 from contextlib import ExitStack, asynccontextmanager
 from pathlib import Path
@@ -34,7 +35,7 @@ async def open_database(
                 )
         else:
             stack.enter_context(home.owned())
-            _make_folder(path.parent)
+            _make_file(path)
         database = Database(
             path,
             redact=loaded.redact,
@@ -67,13 +68,15 @@ def database_path(loaded: Loaded) -> Path:
     return Path(parts.path[1:]).expanduser().absolute()
 
 
-def _make_folder(folder: Path) -> None:
+def _make_file(path: Path) -> None:
+    """Create a database file that only its owner can read, wherever it is."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
     except OSError as error:
         raise StorageFailed(
-            f"The folder {folder} cannot be created: {error.strerror}.",
-            hint="Check its permissions or DATABASE_URL.",
+            f"The database {path} cannot be written: {error.strerror}.",
+            hint="Check the permissions of its folder, or DATABASE_URL.",
         ) from error
 
 

@@ -9,17 +9,25 @@ from pydantic_ai.messages import ToolCallPart
 from typing_extensions import override
 
 from long_running_agents.domain.ports import Clock
+from long_running_agents.domain.redaction import Redactor
 from long_running_agents.errors import CorruptData, LraError, StorageFailed
 from long_running_agents.tools.ring import Ring, Run
+
+
+class GivenUp(ToolFailed):
+    """A tool did not finish in time; nobody knows what it has done or may still do."""
 
 
 class Containment(Ring):
     """Turns a tool's exceptions and overlong runs and results into something a model can read."""
 
-    def __init__(self, *, timeout: float, result_limit: int, clock: Clock) -> None:
+    def __init__(
+        self, *, timeout: float, result_limit: int, clock: Clock, redact: Redactor
+    ) -> None:
         self._timeout = timeout
         self._result_limit = result_limit
         self._clock = clock
+        self._redact = redact
 
     @override
     async def call(self, call: ToolCallPart, run: Run) -> Any:
@@ -39,15 +47,24 @@ class Containment(Ring):
     async def _in_time(self, tool: str, work: Awaitable[Any]) -> Any:
         # A task of its own: a tool that runs in a thread cannot be cancelled, only left behind.
         running = asyncio.ensure_future(work)
+        running.add_done_callback(_hear_out)
         try:
             if await self._clock.wait(running, self._timeout):
                 return running.result()
         finally:
             running.cancel()
-        raise ToolFailed(f"{tool} took longer than {self._timeout:g} seconds and was given up.")
+        raise GivenUp(f"{tool} took longer than {self._timeout:g} seconds and was given up.")
 
     def _cut(self, result: Any) -> Any:
         if isinstance(result, str) and len(result) > self._result_limit:
-            rest = len(result) - self._result_limit
-            return f"{result[: self._result_limit]}\n[… {rest} more characters were cut]"
+            # A secret cut in two would no longer be known for one.
+            whole = self._redact(result)
+            rest = len(whole) - self._result_limit
+            return f"{whole[: self._result_limit]}\n[… {rest} more characters were cut]"
         return result
+
+
+def _hear_out(finished: asyncio.Future[Any]) -> None:
+    """Take note of how a tool ended that nobody waits for any more."""
+    if not finished.cancelled():
+        finished.exception()

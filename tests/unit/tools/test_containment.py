@@ -4,6 +4,7 @@ import pytest
 from pydantic_ai.exceptions import ApprovalRequired, CallDeferred, ModelRetry, ToolFailed
 from pydantic_ai.messages import ToolCallPart
 
+from long_running_agents.domain.redaction import Redactor
 from long_running_agents.errors import CorruptData, NotFound, StorageFailed
 from long_running_agents.testing import FrozenClock
 from long_running_agents.tools.containment import Containment
@@ -14,7 +15,9 @@ CALL = ToolCallPart("look", {}, tool_call_id="c1")
 
 
 async def contained(tool, *, clock=None, limit=1000):
-    ring = Containment(timeout=60, result_limit=limit, clock=clock or FrozenClock())
+    ring = Containment(
+        timeout=60, result_limit=limit, clock=clock or FrozenClock(), redact=Redactor()
+    )
     return await ring.call(CALL, tool)
 
 
@@ -73,7 +76,7 @@ async def test_a_tool_that_takes_too_long_is_given_up_and_cancelled():
         finally:
             cancelled.set()
 
-    task = asyncio.create_task(contained(slow, clock=clock))
+    task = asyncio.create_task(contained(slow, clock=clock, redact=Redactor()))
     await clock.advance(59)
     assert not task.done()
     await clock.advance(1)
@@ -94,7 +97,7 @@ async def test_a_tool_that_will_not_let_go_does_not_hold_up_the_turn():
             except asyncio.CancelledError:
                 continue
 
-    task = asyncio.create_task(contained(stubborn, clock=clock))
+    task = asyncio.create_task(contained(stubborn, clock=clock, redact=Redactor()))
     await clock.advance(60)
 
     with pytest.raises(ToolFailed):
@@ -112,7 +115,7 @@ async def test_a_stop_reaches_the_tool():
         finally:
             cancelled.set()
 
-    task = asyncio.create_task(contained(slow, clock=clock))
+    task = asyncio.create_task(contained(slow, clock=clock, redact=Redactor()))
     await clock.advance(0)
     task.cancel()
 
@@ -126,7 +129,7 @@ async def test_a_stop_reaches_the_tool():
 async def test_a_quick_tool_leaves_no_watch_behind():
     clock = FrozenClock()
 
-    await contained(returning("x"), clock=clock)
+    await contained(returning("x"), clock=clock, redact=Redactor())
     await clock.advance(0)
 
     assert clock.sleepers == 0
