@@ -38,7 +38,11 @@ def settle(tx: Transaction, turn: Turn, outcome: Outcome, now: datetime) -> list
     news: list[Event] = []
     match outcome:
         case Waiting():
-            turns.move(tx, turn, TurnStatus.WAITING, now=now)
+            asked = approvals.of_turn(tx, turn.id).values()
+            waits = any(question.state is ApprovalState.OPEN for question in asked)
+            # An answer may have come between the question and this line.
+            status = TurnStatus.WAITING if waits else TurnStatus.QUEUED
+            turns.move(tx, turn, status, now=now)
         case Answered(text, model):
             turns.move(tx, turn, TurnStatus.DONE, now=now, answer=text)
             news = [_done(turn, text, model)]

@@ -239,7 +239,12 @@ class TurnService:
             return
         self._hub.publish(claimed.news)
         turn = claimed.turn
-        outcome = await self._outcome(claimed)
+        try:
+            outcome = await self._outcome(claimed)
+        except asyncio.CancelledError:
+            # The home is being closed in good order: that is not a death.
+            await self._database.write(lambda tx: turns.release(tx, turn_id))
+            raise
         await self._settle(turn, outcome)
 
     async def _outcome(self, claimed: _Claimed) -> Outcome:

@@ -43,14 +43,18 @@ class TurnStatus(StrEnum):
 
 MAY_BECOME: dict[TurnStatus, frozenset[TurnStatus]] = {
     TurnStatus.QUEUED: frozenset({TurnStatus.RUNNING, TurnStatus.STOPPED}),
-    TurnStatus.RUNNING: frozenset(TurnStatus) - {TurnStatus.QUEUED},
+    TurnStatus.RUNNING: frozenset(TurnStatus),
     TurnStatus.WAITING: frozenset({TurnStatus.QUEUED, TurnStatus.STOPPED}),
     TurnStatus.DONE: frozenset(),
     TurnStatus.FAILED: frozenset({TurnStatus.QUEUED}),
     TurnStatus.STOPPED: frozenset({TurnStatus.QUEUED}),
     TurnStatus.LIMITED: frozenset({TurnStatus.QUEUED}),
 }
-"""The only legal transitions. RUNNING may become RUNNING: that is a resume after a death."""
+"""The only legal transitions.
+
+RUNNING may become RUNNING: that is a resume after a death. It may become QUEUED: that is an
+answer that came before the turn had sat down to wait for it.
+"""
 
 RETRYABLE = frozenset({TurnStatus.FAILED, TurnStatus.STOPPED, TurnStatus.LIMITED})
 

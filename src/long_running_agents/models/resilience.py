@@ -53,5 +53,5 @@ def _passing(error: Exception) -> bool:
 def reason(error: Exception) -> str:
     """What went wrong, in a few words for a person."""
     if isinstance(error, ModelHTTPError):
-        return f"HTTP {error.status_code}: {str(error.body)[:200]}"
-    return str(error)[:200]
+        return f"HTTP {error.status_code}: {str(error.body)[:200].rstrip('. ')}"
+    return str(error)[:200].rstrip(". ")

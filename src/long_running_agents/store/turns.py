@@ -244,6 +244,11 @@ def move(
     )
 
 
+def release(tx: Transaction, turn_id: TurnId) -> None:
+    """Put a turn back that was claimed and not driven to its end."""
+    tx.execute(update(turns).where(turns.c.id == turn_id).values(attempts=turns.c.attempts - 1))
+
+
 _SPEND = Prepared(
     update(turns)
     .where(turns.c.id == bindparam("turn"))

@@ -75,8 +75,8 @@ async def test_words_that_turn_out_different_are_shown_anew():
 
 async def test_a_retry_voids_the_words():
     retried = events.RequestRetried(model="m", reason="cut", wait_seconds=2, iteration=1)
-    written = await shown(words("Hel"), retried, words("Hello"), events.TextWritten(text="Hello"))
-    assert written == "Hel\n[asking m again in 2 s: cut; the words above do not count]\nHello\n"
+    written = await shown(words("He"), retried, words("Hello"), events.TextWritten(text="Hello"))
+    assert written == "He\n[asking m again in 2 s: cut; the words above do not count]\nHello\n"
 
 
 async def test_a_message_accepted_in_between_does_not_break_the_line():

@@ -4,7 +4,7 @@ from long_running_agents.domain.turn import MAY_BECOME, RETRYABLE, TurnStatus
 
 LEGAL = {
     "queued": {"running", "stopped"},
-    "running": {"running", "waiting", "done", "failed", "stopped", "limited"},
+    "running": {"queued", "running", "waiting", "done", "failed", "stopped", "limited"},
     "waiting": {"queued", "stopped"},
     "done": set(),
     "failed": {"queued"},

@@ -24,7 +24,7 @@ async def talk(database):
     """A session with three ended turns, and a fourth in line."""
 
     def work(tx):
-        tasks.create(tx, SESSION, "a task", description="", parent=None, made_by="c", now=NOON)
+        tasks.create(tx, SESSION, "a task", description="", parent=None, made_by="t1/c", now=NOON)
         for number in range(1, 4):
             if number > 1:
                 add_turn(tx, f"t{number}", prompt=f"question {number}")
@@ -33,6 +33,7 @@ async def talk(database):
             events.append(tx, SESSION, f"t{number}", [TextWritten(text=str(number))], NOON)
             usage.record(tx, SESSION, f"t{number}", 1, "m", Usage(input_tokens=5), NOON)
             end_turn(tx, f"t{number}", answer=f"answer {number}")
+        tasks.create(tx, SESSION, "later", description="", parent=None, made_by="t3/c", now=NOON)
         add_turn(tx, "t4")
 
     await database.write(work)
@@ -76,7 +77,7 @@ async def test_original_and_fork_go_their_own_ways(talk):
 
     assert (turn.number, told.seq) == (2, 2)
     assert await talk.read(lambda tx: turns.of_session(tx, SESSION)) == before
-    assert len(await talk.read(lambda tx: tasks.of_session(tx, SESSION))) == 1
+    assert len(await talk.read(lambda tx: tasks.of_session(tx, SESSION))) == 2
     await talk.write(lambda tx: sessions.remove(tx, SESSION))
     assert len(await talk.read(lambda tx: messages.window(tx, copy.id, Window(100)))) == 6
 

@@ -116,6 +116,6 @@ async def test_a_folder_that_cannot_be_made_is_named(tmp_path):
         home=tmp_path / "home", environ={"DATABASE_URL": f"sqlite:///{tmp_path}/file/sub/x.db"}
     )
 
-    with pytest.raises(StorageFailed, match=r"The folder .*file/sub cannot be created"):
+    with pytest.raises(StorageFailed, match=r"The database .*file/sub/x.db cannot be written"):
         async with open_database(loaded, FrozenClock(NOON)):
             pass

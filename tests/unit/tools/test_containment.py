@@ -76,7 +76,7 @@ async def test_a_tool_that_takes_too_long_is_given_up_and_cancelled():
         finally:
             cancelled.set()
 
-    task = asyncio.create_task(contained(slow, clock=clock, redact=Redactor()))
+    task = asyncio.create_task(contained(slow, clock=clock))
     await clock.advance(59)
     assert not task.done()
     await clock.advance(1)
@@ -97,7 +97,7 @@ async def test_a_tool_that_will_not_let_go_does_not_hold_up_the_turn():
             except asyncio.CancelledError:
                 continue
 
-    task = asyncio.create_task(contained(stubborn, clock=clock, redact=Redactor()))
+    task = asyncio.create_task(contained(stubborn, clock=clock))
     await clock.advance(60)
 
     with pytest.raises(ToolFailed):
@@ -115,7 +115,7 @@ async def test_a_stop_reaches_the_tool():
         finally:
             cancelled.set()
 
-    task = asyncio.create_task(contained(slow, clock=clock, redact=Redactor()))
+    task = asyncio.create_task(contained(slow, clock=clock))
     await clock.advance(0)
     task.cancel()
 
@@ -129,7 +129,7 @@ async def test_a_stop_reaches_the_tool():
 async def test_a_quick_tool_leaves_no_watch_behind():
     clock = FrozenClock()
 
-    await contained(returning("x"), clock=clock, redact=Redactor())
+    await contained(returning("x"), clock=clock)
     await clock.advance(0)
 
     assert clock.sleepers == 0

@@ -1,0 +1,69 @@
+"""When the disk or the clock misbehaves."""
+
+from datetime import timedelta
+
+import pytest
+import sqlalchemy as sa
+from tests.integration.stories import SESSION, ended
+
+from long_running_agents.domain.turn import TurnStatus
+from long_running_agents.errors import StorageFailed
+from long_running_agents.testing import FrozenClock, ScriptedModel, call, make_app, say
+
+pytestmark = pytest.mark.anyio
+
+
+def fill(engine):
+    """Leave no room for one more page, on every connection."""
+
+    def limit(connection, *_):
+        pages = connection.execute("PRAGMA page_count").fetchone()[0]
+        connection.execute(f"PRAGMA max_page_count = {pages}")
+
+    sa.event.listen(engine, "checkout", limit)
+    return lambda: sa.event.remove(engine, "checkout", limit)
+
+
+async def test_a_full_disk_is_reported_and_the_turn_goes_on_when_there_is_room(tmp_path):
+    words = "word " * 20_000
+    model = ScriptedModel([say(words), say("There is room again.")])
+    async with make_app(tmp_path, model=model) as app:
+        turn = await app.turns.start(SESSION, "Write a lot")
+        fill(app.database.engine)
+        with pytest.raises(StorageFailed, match="No room left"):
+            await app.turns.settled(turn.id)
+    async with make_app(tmp_path, model=model) as app:
+        turn = await app.turns.settled(turn.id)
+        assert turn.status is TurnStatus.DONE
+        assert turn.answer == "There is room again."
+
+
+async def test_a_message_that_finds_no_room_is_refused_and_not_half_accepted(tmp_path):
+    async with make_app(tmp_path, model=ScriptedModel([say("ok"), say("ok")])) as app:
+        await ended(app, "hello")
+        make_room = fill(app.database.engine)
+        with pytest.raises(StorageFailed):
+            await app.turns.start(SESSION, "x" * 100_000)
+        make_room()
+        assert [turn.prompt for turn in await app.sessions.turns(SESSION)] == ["hello"]
+
+
+async def test_a_clock_set_back_changes_no_order(tmp_path):
+    clock = FrozenClock()
+    model = ScriptedModel([say("one"), call("list_tasks"), say("two"), say("three")])
+    async with make_app(tmp_path, model=model, clock=clock) as app:
+        await ended(app, "first")
+        clock.set(clock.now() - timedelta(days=400))
+        await ended(app, "second")
+        await ended(app, "third")
+        turns = await app.sessions.turns(SESSION)
+        assert [turn.answer for turn in turns] == ["one", "two", "three"]
+        seen = [event.seq for event in await app.sessions.events(SESSION)]
+        assert seen == sorted(seen)
+        shown = [
+            str(part.content)
+            for m in model.requests[-1]
+            for part in m.parts
+            if m.kind == "request" and part.part_kind == "user-prompt"
+        ]
+        assert shown == ["first", "second", "third"]
