@@ -1,6 +1,5 @@
 """Our chat-completions model against a server that behaves, misbehaves and fails."""
 
-import asyncio
 import json
 from contextlib import asynccontextmanager
 
@@ -16,20 +15,12 @@ from pydantic_ai.messages import (
     ToolCallPart,
     ToolReturnPart,
 )
-from pydantic_ai.models import ModelRequestParameters
-from pydantic_ai.tools import ToolDefinition
+from tests.contract.serving import GO, PARAMETERS, serving
 
-from long_running_agents.errors import ModelUnavailable
 from long_running_agents.models.chat_completions import ChatCompletionsModel
-from long_running_agents.models.listening import Choice, ListeningModel
 from long_running_agents.testing import (
-    FrozenClock,
     Quirk,
     Reply,
-    Rule,
-    Script,
-    ScriptedModel,
-    ScriptedServer,
     ToolCall,
     call,
     calls,
@@ -43,24 +34,7 @@ from long_running_agents.testing import (
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("model_requests")]
 
 BOTH_WAYS = pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
-GO = [ModelRequest.user_text_prompt("go")]
-PARAMETERS = ModelRequestParameters(
-    function_tools=[
-        ToolDefinition(name=name, parameters_json_schema={"type": "object", "properties": {}})
-        for name in ("look", "wait")
-    ]
-)
 TWO_CALLS = calls(ToolCall("look", {"at": "ä", "n": [1]}, "c-1"), ToolCall("wait", {}, "c-2"))
-
-
-@asynccontextmanager
-async def serving(*replies, patience=10.0, name="scripted", key="", **options):
-    """A model at a server that gives these replies."""
-    async with (
-        ScriptedServer(Script((Rule("", replies),)), **options) as server,
-        httpx2.AsyncClient(trust_env=False, timeout=patience) as client,
-    ):
-        yield server, ChatCompletionsModel(name, base_url=server.url, client=client, api_key=key)
 
 
 async def ask(model, *, stream, messages=GO):
@@ -337,118 +311,6 @@ async def test_an_empty_answer_in_the_history_is_not_sent_back():
     assert [[m["role"] for m in sent["messages"]] for sent in server.requests] == [
         ["user"], ["user", "user"],
     ]  # fmt: skip
-
-
-class Notes:
-    """A listener that writes everything down."""
-
-    def __init__(self):
-        self.heard = []
-
-    def words(self, text):
-        self.heard.append(text)
-
-    def again(self, model, reason, wait):
-        self.heard.append(("again", model, wait))
-
-    def fell_back(self, asked, answering, reason):
-        self.heard.append(("fell back", asked, answering))
-
-
-class Listening:
-    """A listening model with its clock and its notes."""
-
-    def __init__(self, *choices, retries=2):
-        self.clock = FrozenClock()
-        self.notes = Notes()
-        self.model = ListeningModel(
-            [Choice(name, model) for name, model in choices],
-            retries=retries,
-            clock=self.clock,
-            listener=self.notes,
-        )
-
-    async def ask(self):
-        """Ask, letting time pass whenever the model waits for it."""
-        task = asyncio.create_task(self.model.request(GO, None, PARAMETERS))
-        async with asyncio.timeout(20):
-            while not task.done():
-                if self.clock.sleepers:
-                    await self.clock.advance(60)
-                await asyncio.wait([task], timeout=0.01)
-        return task.result()
-
-
-async def test_a_listener_hears_the_words_of_an_answer():
-    async with serving(say("one two three")) as (_, model):
-        listening = Listening(("a", model))
-        response = await listening.ask()
-
-    assert "".join(listening.notes.heard) == told(response)[1] == "one two three"
-    assert len(listening.notes.heard) == 3
-
-
-async def test_what_may_pass_is_repeated_and_the_listener_told():
-    async with serving(fail(503), cut(1, "one two"), garbage(), say("ok")) as (server, model):
-        listening = Listening(("a", model), retries=3)
-        response = await listening.ask()
-
-    assert told(response)[1] == "ok"
-    assert [item for item in listening.notes.heard if item[0] == "again"] == [
-        ("again", "a", 0.5), ("again", "a", 1.0), ("again", "a", 2.0),
-    ]  # fmt: skip
-    assert listening.notes.heard[-1] == "ok"
-    assert len(server.requests) == 4
-
-
-async def test_a_server_that_asks_for_time_is_given_it():
-    async with serving(fail(429, 12.0), say("ok")) as (_, model):
-        listening = Listening(("a", model))
-        await listening.ask()
-
-    assert listening.notes.heard == [("again", "a", 12.0), "ok"]
-    assert listening.clock.monotonic() >= 12
-
-
-async def test_the_next_model_answers_when_one_does_not():
-    async with (
-        serving(fail(401, times=None)) as (refusing, first),
-        serving(fail(500, times=None)) as (failing, second),
-        serving(say("ok")) as (_, third),
-    ):
-        listening = Listening(("a", first), ("b", second), ("c", third), retries=1)
-        response = await listening.ask()
-
-    assert told(response)[1] == "ok"
-    assert listening.notes.heard == [
-        ("fell back", "a", "b"), ("again", "b", 0.5), ("fell back", "a", "c"), "ok",
-    ]  # fmt: skip
-    assert (len(refusing.requests), len(failing.requests)) == (1, 2)
-
-
-async def test_when_no_model_answers_the_reasons_are_told():
-    async with serving(fail(401, times=None, message="No such key.")) as (_, first):
-        second = ScriptedModel([fail(500), fail(500)])
-        listening = Listening(("a", first), ("b", second), retries=1)
-        with pytest.raises(ModelUnavailable) as given_up:
-            await listening.ask()
-
-    assert "a: HTTP 401: No such key." in str(given_up.value)
-    assert "b: HTTP 500" in str(given_up.value)
-    assert "lra doctor" in given_up.value.hint
-
-
-async def test_a_stop_is_not_a_failure():
-    async with serving(hang()) as (server, model):
-        listening = Listening(("a", model))
-        task = asyncio.create_task(listening.model.request(GO, None, PARAMETERS))
-        while not server.requests:
-            await asyncio.wait([task], timeout=0.01)
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-
-    assert listening.notes.heard == []
 
 
 async def test_a_request_body_is_what_the_protocol_says():

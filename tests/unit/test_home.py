@@ -106,14 +106,26 @@ def test_a_home_whose_lock_cannot_be_written_is_named(tmp_path):
         pass
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
 def test_a_read_only_home_is_named(tmp_path):
-    tmp_path.chmod(0o500)
-    try:
-        with pytest.raises(StorageFailed, match="cannot be written"), Home(tmp_path).owned():
-            pass
-    finally:
-        tmp_path.chmod(0o700)
+    home = tmp_path / "home"
+    home.mkdir(0o500)
+    child = os.fork()
+    if child == 0:
+        # Root may write everywhere, so the story is played by nobody.
+        if os.geteuid() == 0:
+            home.chmod(0o555)
+            for folder in (tmp_path, *tmp_path.parents[:3]):
+                folder.chmod(0o755)
+            os.setuid(65534)
+        try:
+            with Home(home).owned():
+                os._exit(1)
+        except StorageFailed as error:
+            os._exit(0 if "cannot be written" in str(error) else 2)
+        except BaseException:  # noqa: BLE001 - the child must not go on as a test run
+            os._exit(3)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    home.chmod(0o700)
 
 
 def test_everything_lives_inside_the_home(tmp_path):
