@@ -3,7 +3,7 @@
 from contextlib import asynccontextmanager
 
 import httpx2
-from pydantic_ai.messages import ModelRequest
+from pydantic_ai.messages import ModelRequest, TextPart, ThinkingPart, ToolCallPart
 from pydantic_ai.models import ModelRequestParameters
 from pydantic_ai.tools import ToolDefinition
 
@@ -27,3 +27,16 @@ async def serving(*replies, patience=10.0, name="scripted", key="", **options):
         httpx2.AsyncClient(trust_env=False, timeout=patience) as client,
     ):
         yield server, ChatCompletionsModel(name, base_url=server.url, client=client, api_key=key)
+
+
+def told(response):
+    """What a response says, without the ids that differ from request to request."""
+    return (
+        "".join(part.content for part in response.parts if isinstance(part, ThinkingPart)),
+        "".join(part.content for part in response.parts if isinstance(part, TextPart)),
+        [
+            (part.tool_name, part.args_as_dict())
+            for part in response.parts
+            if isinstance(part, ToolCallPart)
+        ],
+    )

@@ -10,12 +10,9 @@ from pydantic_ai.exceptions import ModelAPIError, ModelHTTPError
 from pydantic_ai.messages import (
     ModelRequest,
     ModelResponse,
-    TextPart,
-    ThinkingPart,
-    ToolCallPart,
     ToolReturnPart,
 )
-from tests.contract.serving import GO, PARAMETERS, serving
+from tests.contract.serving import GO, PARAMETERS, serving, told
 
 from long_running_agents.models.chat_completions import ChatCompletionsModel
 from long_running_agents.testing import (
@@ -44,19 +41,6 @@ async def ask(model, *, stream, messages=GO):
         async for _ in response:
             pass
         return response.get()
-
-
-def told(response):
-    """What a response says, without the ids that differ from request to request."""
-    return (
-        "".join(part.content for part in response.parts if isinstance(part, ThinkingPart)),
-        "".join(part.content for part in response.parts if isinstance(part, TextPart)),
-        [
-            (part.tool_name, part.args_as_dict())
-            for part in response.parts
-            if isinstance(part, ToolCallPart)
-        ],
-    )
 
 
 REPLIES = {

@@ -3,11 +3,11 @@
 import asyncio
 
 import pytest
-from tests.contract.serving import GO, PARAMETERS, serving
+from tests.contract.serving import GO, PARAMETERS, serving, told
 
 from long_running_agents.errors import ModelUnavailable
 from long_running_agents.models.listening import Choice, ListeningModel
-from long_running_agents.testing import FrozenClock, ScriptedModel, cut, fail, hang, say
+from long_running_agents.testing import FrozenClock, ScriptedModel, cut, fail, garbage, hang, say
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("model_requests")]
 
