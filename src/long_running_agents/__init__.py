@@ -1,4 +1,4 @@
-"""Long Running Agents: an agent that remembers, works for days and survives anything."""
+"""Long Running Agents: a self-hosted agent whose conversations survive kill -9."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any

@@ -79,7 +79,7 @@ class LazyGroup(click.Group):
 @click.version_option(__version__, prog_name="lra", message="%(prog)s %(version)s")
 @click.pass_context
 def main(ctx: click.Context, home: str | None, color: str, debug: bool) -> None:
-    """An agent that remembers, works for days and survives anything."""
+    """A self-hosted agent whose conversations survive kill -9."""
     options = Options(home=home, color=color, debug=debug)
     ctx.obj = options
     ctx.color = options.colored()
