@@ -8,7 +8,7 @@ from importlib import import_module
 import pytest
 from tests.docs.markdown import ROOT, anchors, blocks, documents, links, prose
 
-from long_running_agents.testing import Rule, Script, say
+from long_running_agents.testing import Rule, Script, say, scripted_process
 from long_running_agents.tools.catalog import toolsets
 
 DOCUMENTS = documents()
@@ -47,16 +47,8 @@ def test_every_python_block_compiles(block):
 @pytest.fixture
 def environ(tmp_path):
     """An environment in which `open_app()` finds a temporary home and a scripted model."""
-    script = tmp_path / "script.json"
-    script.write_text(Script((Rule(".", (say("I can talk and keep lists."),)),)).to_json())
-    server = subprocess.Popen(
-        [sys.executable, "-m", "long_running_agents.testing.model_server", "--script", script],
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert server.stdout is not None
-    with server:
-        url = server.stdout.readline().removeprefix("listening on ").strip()
+    script = Script((Rule(".", (say("I can talk and keep lists."),)),))
+    with scripted_process(script) as url:
         own = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
         yield {
             **own,
@@ -64,7 +56,6 @@ def environ(tmp_path):
             "AGENT_MODEL_URL": url,
             "AGENT_MODEL": "scripted",
         }
-        server.terminate()
 
 
 @pytest.mark.parametrize("block", [block for block in PYTHON if block.mark == "run"], ids=str)

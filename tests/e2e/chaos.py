@@ -8,13 +8,11 @@ Run it by hand for a longer time: ``python -m tests.e2e.chaos --random 1000``.
 
 import argparse
 import asyncio
-import contextlib
 import json
 import os
 import random
 import shutil
 import signal
-import subprocess
 import sys
 import tempfile
 import time
@@ -32,7 +30,7 @@ from long_running_agents.domain.events import WordsArrived
 from long_running_agents.domain.ids import SessionId
 from long_running_agents.domain.tool import Effect
 from long_running_agents.store import opening
-from long_running_agents.testing import Rule, Script, call, calls, say
+from long_running_agents.testing import Rule, Script, call, calls, say, scripted_process
 from long_running_agents.tools.effects import effect
 
 MESSAGES = ("job one", "job two")
@@ -265,29 +263,6 @@ def targeted() -> list[list[Point]]:
     return [[point] for point in singles] + pairs
 
 
-@contextlib.contextmanager
-def scripted_model():
-    with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
-        file.write(SCRIPT.to_json())
-        file.flush()
-        server = subprocess.Popen(
-            [
-                sys.executable,
-                "-m",
-                "long_running_agents.testing.model_server",
-                "--script",
-                file.name,
-            ],
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        try:
-            yield server.stdout.readline().split()[-1]
-        finally:
-            server.terminate()
-            server.wait(10)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--random", type=int, default=40, help="homes killed at random moments")
@@ -296,7 +271,7 @@ def main() -> None:
     options = parser.parse_args()
     rng = random.Random(options.seed)
     report = Report()
-    with scripted_model() as url:
+    with scripted_process(SCRIPT) as url:
         for points in targeted():
             one_home(url, points, rng, report, 0)
         for _ in range(options.random):

@@ -11,7 +11,7 @@ import urllib.request
 import pexpect
 import pytest
 
-from long_running_agents.testing import Rule, Script, ToolCall, say
+from long_running_agents.testing import Rule, Script, ToolCall, say, scripted_process
 
 PROGRAM = ["-m", "long_running_agents"]
 FOR_EVER = 3600.0
@@ -37,17 +37,9 @@ SCRIPT = Script(
 
 
 @pytest.fixture(scope="module")
-def model_url(tmp_path_factory):
-    script = tmp_path_factory.mktemp("model") / "script.json"
-    script.write_text(SCRIPT.to_json())
-    server = subprocess.Popen(
-        [sys.executable, "-m", "long_running_agents.testing.model_server", "--script", str(script)],
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    yield server.stdout.readline().removeprefix("listening on ").strip()
-    server.terminate()
-    server.communicate()
+def model_url():
+    with scripted_process(SCRIPT) as url:
+        yield url
 
 
 @pytest.fixture

@@ -128,10 +128,11 @@ class TurnService:
             return None
         self._stopping.add(turn.id)
         try:
-            if not await self._the_engine.cancel(turn.id):
-                # It waits for an answer, or for its place in line.
-                await self._settle(turn, Stopped(""))
-                self._over(turn.id)
+            await self._the_engine.cancel(turn.id)
+            # It waited for an answer or for its place in line, or it was caught between two
+            # writes: then nobody has written yet that it was stopped.
+            await self._settle(turn, Stopped(""))
+            self._over(turn.id)
         finally:
             self._stopping.discard(turn.id)
         return await self.get(turn.id)

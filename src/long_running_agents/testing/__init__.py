@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from long_running_agents.testing.apps import make_app
     from long_running_agents.testing.frozen_clock import FrozenClock
+    from long_running_agents.testing.model_process import scripted_process
     from long_running_agents.testing.model_server import ScriptedServer
     from long_running_agents.testing.quirks import Quirk
     from long_running_agents.testing.reply import (
@@ -54,12 +55,14 @@ __all__ = [
     "hang",
     "make_app",
     "say",
+    "scripted_process",
 ]
 
 # Names are imported when they are used: a test that needs a clock need not load a web server.
 _MODULES: dict[str, tuple[str, ...]] = {
     "apps": ("make_app",),
     "frozen_clock": ("FrozenClock",),
+    "model_process": ("scripted_process",),
     "model_server": ("ScriptedServer",),
     "quirks": ("Quirk",),
     "reply": (

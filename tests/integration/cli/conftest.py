@@ -1,12 +1,11 @@
 import io
 import os
-import subprocess
 import sys
 
 import pytest
 
 from long_running_agents.cli.main import run
-from long_running_agents.testing import Rule, Script, ToolCall, call, fail, say
+from long_running_agents.testing import Rule, Script, ToolCall, call, fail, say, scripted_process
 
 SCRIPT = Script(
     (
@@ -26,19 +25,10 @@ SCRIPT = Script(
 
 
 @pytest.fixture(scope="session")
-def model_url(tmp_path_factory):
+def model_url():
     """A scripted model behind HTTP, in a process of its own."""
-    script = tmp_path_factory.mktemp("model") / "script.json"
-    script.write_text(SCRIPT.to_json())
-    server = subprocess.Popen(
-        [sys.executable, "-m", "long_running_agents.testing.model_server", "--script", str(script)],
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    yield server.stdout.readline().removeprefix("listening on ").strip()
-    server.terminate()
-    server.wait()
-    server.stdout.close()
+    with scripted_process(SCRIPT) as url:
+        yield url
 
 
 @pytest.fixture

@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+from long_running_agents.testing import Rule, Script, say, scripted_process
+
 
 def test_the_answer_is_on_stdout_and_everything_else_on_stderr(lra):
     code, out, err = lra("ask", "plan it")
@@ -105,36 +107,26 @@ def test_each_piped_line_is_a_message(lra):
     assert "create_task" in err
 
 
-def test_ctrl_c_stops_the_turn_for_good(environment, tmp_path):
-    script = tmp_path / "hang.json"
-    script.write_text(
-        '{"rules":[{"when":"","replies":[{"text":"one two three four","chunk_delay":60}]}]}'
-    )
-    server = subprocess.Popen(
-        [sys.executable, "-m", "long_running_agents.testing.model_server", "--script", str(script)],
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    environment["AGENT_MODEL_URL"] = server.stdout.readline().removeprefix("listening on ").strip()
+def test_ctrl_c_stops_the_turn_for_good(environment):
+    slow = Script((Rule("", (say("one two three four", chunk_delay=60),)),))
     program = [sys.executable, "-m", "long_running_agents"]
-    asking = subprocess.Popen(
-        [*program, "ask", "x", "--session", "s", "--json"],
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        while json.loads(asking.stdout.readline())["type"] != "text_delta":
-            pass
-        asking.send_signal(signal.SIGINT)
-        assert asking.wait(10) == 130
-    finally:
-        asking.kill()
-        asking.communicate()
-        server.terminate()
-        server.communicate()
+    with scripted_process(slow) as url:
+        asking = subprocess.Popen(
+            [*program, "ask", "x", "--session", "s", "--json"],
+            env={**environment, "AGENT_MODEL_URL": url},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        try:
+            while json.loads(asking.stdout.readline())["type"] != "text_delta":
+                pass
+            asking.send_signal(signal.SIGINT)
+            assert asking.wait(60) == 130
+        finally:
+            asking.kill()
+            asking.communicate()
     shown = subprocess.run(
         [*program, "sessions", "show", "s", "--json"],
         check=True,
