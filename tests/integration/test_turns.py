@@ -1,11 +1,13 @@
 """What a turn does, told as small stories."""
 
 import asyncio
+import sqlite3
+from contextlib import closing
 
 import pytest
 from tests.integration.stories import SESSION, ended, hands
 
-from long_running_agents.domain.events import Passing, StepBegan, TurnDone
+from long_running_agents.domain.events import EVENT, Passing, StepBegan, TurnDone
 from long_running_agents.domain.ids import SessionId
 from long_running_agents.domain.tool import CallState, Effect
 from long_running_agents.domain.turn import TurnStatus
@@ -52,6 +54,25 @@ async def test_the_words_arrive_before_the_answer_is_done(tmp_path):
         assert len(words) > 1
         assert any(isinstance(n, Passing) and isinstance(n.delta, StepBegan) for n in heard)
         await listening.aclose()
+
+
+async def test_whoever_hears_a_fact_finds_it_on_disk(tmp_path):
+    model = ScriptedModel([call("create_task", title="Look"), say("Looked.")])
+    async with make_app(tmp_path, model=model) as app:
+        listening = app.turns.listen(SESSION)
+        await app.turns.start(SESSION, "Look")
+        heard = 0
+        async for news in listening:
+            if isinstance(news, Passing):
+                continue
+            heard += 1
+            with closing(sqlite3.connect(app.database.path)) as beside:
+                [[body]] = beside.execute("SELECT body FROM events WHERE seq = ?", (news.seq,))
+            assert EVENT.validate_json(body) == news.event
+            if isinstance(news.event, TurnDone):
+                break
+        await listening.aclose()
+        assert heard == 6
 
 
 async def test_a_listener_who_was_away_gets_exactly_what_it_missed(tmp_path):
