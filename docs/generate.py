@@ -22,7 +22,7 @@ from long_running_agents import errors
 from long_running_agents.config import environment
 from long_running_agents.config.settings import Settings
 from long_running_agents.domain import events
-from long_running_agents.tools.catalog import toolsets
+from long_running_agents.tools.catalog import families
 from long_running_agents.tools.effects import effect_of
 
 DOCS = Path(__file__).parent
@@ -231,7 +231,7 @@ def _field_type(annotation: Any) -> str:
 def tools_page() -> str:
     """Every built-in tool."""
     parts: list[str] = []
-    for toolset in toolsets():
+    for toolset in families():
         parts.append(f"## {toolset.id}")
         # Every built-in toolset is a FunctionToolset, which knows its tools by name.
         tools: dict[str, Any] = getattr(toolset, "tools", {})

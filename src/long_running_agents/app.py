@@ -31,7 +31,7 @@ from long_running_agents.models.factory import ModelFactory, ModelSource, OneMod
 from long_running_agents.store import events
 from long_running_agents.store.database import Database
 from long_running_agents.store.opening import open_database
-from long_running_agents.tools.catalog import toolsets as built_in
+from long_running_agents.tools.catalog import built_in
 from long_running_agents.tools.deps import TurnDeps
 
 _CONNECTIONS = 100
@@ -89,7 +89,7 @@ async def open_app(
                 database=database,
                 hub=hub,
                 clock=clock,
-                toolsets=[*built_in(), *toolsets],
+                toolsets=[built_in(), *toolsets],
                 settings=_run_settings(loaded, home),
             )
             turns = TurnService(

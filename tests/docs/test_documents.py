@@ -9,7 +9,7 @@ import pytest
 from tests.docs.markdown import ROOT, anchors, blocks, documents, links, prose
 
 from long_running_agents.testing import Rule, Script, say, scripted_process
-from long_running_agents.tools.catalog import toolsets
+from long_running_agents.tools.catalog import families
 
 DOCUMENTS = documents()
 BLOCKS = [block for path in DOCUMENTS for block in blocks(path)]
@@ -106,7 +106,7 @@ def everything():
 
 def test_every_tool_has_its_line():
     text = everything()
-    for toolset in toolsets():
+    for toolset in families():
         for name in getattr(toolset, "tools", {}):
             assert f"`{name}`" in text
 

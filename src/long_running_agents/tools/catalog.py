@@ -1,14 +1,21 @@
 """The list of toolsets: the one place where tools are registered."""
 
-from collections.abc import Sequence
-
-from pydantic_ai.toolsets import AbstractToolset
+from pydantic_ai.toolsets import FunctionToolset
 
 from long_running_agents.tools.conversations import conversations
 from long_running_agents.tools.deps import TurnDeps
 from long_running_agents.tools.tasks import task_tools
 
 
-def toolsets() -> Sequence[AbstractToolset[TurnDeps]]:
+def families() -> list[FunctionToolset[TurnDeps]]:
     """Every toolset there is."""
     return [conversations(), task_tools()]
+
+
+def built_in() -> FunctionToolset[TurnDeps]:
+    """All their tools as one toolset: the library prepares each toolset anew at every step."""
+    tools = FunctionToolset[TurnDeps](id="built-in")
+    for family in families():
+        for tool in family.tools.values():
+            tools.add_tool(tool)
+    return tools

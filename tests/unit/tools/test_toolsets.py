@@ -11,7 +11,7 @@ from long_running_agents.domain.tool import Effect
 from long_running_agents.errors import NotFound, UsageError
 from long_running_agents.store import events, tasks
 from long_running_agents.testing import FrozenClock, ScriptedModel, ToolCall, calls, say
-from long_running_agents.tools.catalog import toolsets
+from long_running_agents.tools.catalog import built_in, families
 from long_running_agents.tools.deps import TurnDeps
 from long_running_agents.tools.effects import effect_of
 
@@ -33,7 +33,7 @@ class Desk:
         self._count += 1
         asked = ToolCall(tool, args, call_id or f"c{self._count}")
         model = ScriptedModel([calls(asked), say("done")])
-        agent = Agent(model, toolsets=list(toolsets()), deps_type=TurnDeps)
+        agent = Agent(model, toolsets=[built_in()], deps_type=TurnDeps)
         result = await agent.run("go", deps=self.deps)
         [part] = [
             part
@@ -130,12 +130,12 @@ async def test_a_limit_out_of_range_is_explained_to_the_model(desk, limit, words
 
 async def test_every_built_in_tool_declares_its_effect(desk):
     model = ScriptedModel([say("done")])
-    agent = Agent(model, toolsets=list(toolsets()), deps_type=TurnDeps)
+    agent = Agent(model, toolsets=[built_in()], deps_type=TurnDeps)
     await agent.run("go", deps=desk.deps)
 
     declared = {
         name: effect_of(tool.tool_def)
-        for toolset in toolsets()
+        for toolset in families()
         for name, tool in toolset.tools.items()
     }
     assert set(declared) == set(model.tools_offered[0])
