@@ -2,7 +2,8 @@
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from weakref import WeakSet
 
 from long_running_agents.domain.events import Passing, Recorded
 from long_running_agents.domain.ids import SessionId
@@ -15,7 +16,7 @@ _LONGEST = 1000
 
 
 class Listener:
-    """One listener's ear: bounded, and never in the speaker's way.
+    """One listener's ear: open from the moment it is made, bounded, never in the speaker's way.
 
     A listener that falls behind loses what it has not heard, and catches up from the store.
     """
@@ -26,8 +27,8 @@ class Listener:
         self._catch_up = catch_up
         self._queue: deque[Heard] = deque()
         self._missed = True
+        self._closed = False
         self._news = asyncio.Event()
-        self._news.set()
 
     def hear(self, heard: Heard) -> None:
         """Take in something new without ever waiting."""
@@ -37,21 +38,27 @@ class Listener:
         self._queue.append(heard)
         self._news.set()
 
-    async def __aiter__(self) -> AsyncIterator[Heard]:
+    def __aiter__(self) -> "Listener":
+        return self
+
+    async def __anext__(self) -> Heard:
         """What was stored since the given number, then what happens, without a gap."""
-        while True:
+        while not self._closed:
             if self._missed:
                 self._missed = False
-                for recorded in await self._catch_up(self._session_id, self._last):
-                    if self._is_new(recorded):
-                        yield recorded
+                self._queue.extendleft(reversed(await self._catch_up(self._session_id, self._last)))
             while self._queue:
                 heard = self._queue.popleft()
                 if self._is_new(heard):
-                    yield heard
+                    return heard
             self._news.clear()
-            if not (self._queue or self._missed):
-                await self._news.wait()
+            await self._news.wait()
+        raise StopAsyncIteration
+
+    async def aclose(self) -> None:
+        """Hear nothing more."""
+        self._closed = True
+        self._news.set()
 
     def _is_new(self, heard: Heard) -> bool:
         if isinstance(heard, Passing):
@@ -67,7 +74,8 @@ class Hub:
 
     def __init__(self, catch_up: CatchUp) -> None:
         self._catch_up = catch_up
-        self._listeners: dict[SessionId, set[Listener]] = {}
+        # Weak: a listener that nobody holds any more is gone by itself.
+        self._listeners: dict[SessionId, WeakSet[Listener]] = {}
 
     def publish(self, recorded: Sequence[Recorded]) -> None:
         """Ring events that are on disk."""
@@ -80,15 +88,8 @@ class Hub:
         for listener in self._listeners.get(passing.session_id, ()):
             listener.hear(passing)
 
-    async def listen(self, session_id: SessionId, after: int) -> AsyncIterator[Heard]:
+    def listen(self, session_id: SessionId, after: int) -> Listener:
         """Hear a session from a number on, until the caller has had enough."""
         listener = Listener(session_id, after, self._catch_up)
-        listeners = self._listeners.setdefault(session_id, set())
-        listeners.add(listener)
-        try:
-            async for heard in listener:
-                yield heard
-        finally:
-            listeners.discard(listener)
-            if not listeners:
-                self._listeners.pop(session_id, None)
+        self._listeners.setdefault(session_id, WeakSet()).add(listener)
+        return listener

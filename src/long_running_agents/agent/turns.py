@@ -2,12 +2,12 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from long_running_agents.agent import history, transcript
 from long_running_agents.agent.history import View
-from long_running_agents.agent.hub import Heard, Hub
+from long_running_agents.agent.hub import Hub, Listener
 from long_running_agents.agent.outcome import Failed, Outcome, Stopped
 from long_running_agents.agent.runner import TurnRunner
 from long_running_agents.agent.settling import settle
@@ -215,7 +215,7 @@ class TurnService:
         """Questions that wait for an answer."""
         return await self._database.read(lambda tx: approvals.open_questions(tx, session_id))
 
-    def listen(self, session_id: SessionId, after: int = 0) -> AsyncIterator[Heard]:
+    def listen(self, session_id: SessionId, after: int = 0) -> Listener:
         """Hear a session's events after a number, then everything that happens."""
         return self._hub.listen(session_id, after)
 
