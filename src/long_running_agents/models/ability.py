@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, cast
 
 Json = dict[str, Any]
@@ -30,6 +30,29 @@ class Ability:
     """Takes messages in any order of roles."""
     streamed_calls: bool = True
     """Streams its calls; otherwise requests with tools are not streamed."""
+
+    def without(self, other: "Ability") -> "Ability":
+        """What is left when the other's lacks are true of this as well."""
+        lacks = {item.name: False for item in fields(other) if not getattr(other, item.name)}
+        return replace(self, **lacks)
+
+
+ALL = Ability()
+"""All of the protocol."""
+
+
+def _unheard(*_: object) -> None:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class Reports:
+    """Who is told what is found out about a model while it is being asked."""
+
+    learned: Callable[[Ability], None] = _unheard
+    """The model can do less than was known."""
+    truncated: Callable[[int, int], None] = _unheard
+    """The server read far fewer tokens than it was sent: about so many sent, so many read."""
 
 
 _TEACHING = frozenset({400, 404, 422, 500, 501})

@@ -65,7 +65,7 @@ class Holdback:
     def __init__(self, names: Names, *, anywhere: bool = False) -> None:
         self._names = names
         self._anywhere = anywhere
-        self._mode = _Mode.OPENING
+        self._mode: _Mode = _Mode.OPENING
         self._buffer = ""
         self._texts: list[str] = []
         self._thoughts: list[str] = []
@@ -112,7 +112,7 @@ class Holdback:
         self._thoughts.clear()
         return shown
 
-    def _step(self, *, final: bool) -> bool:  # noqa: PLR0911 - one line per mode
+    def _step(self, *, final: bool) -> bool:  # noqa: C901, PLR0911 - one line per mode
         """Go on with what is held; False when it has to wait."""
         match self._mode:
             case _Mode.OPENING:
@@ -196,7 +196,7 @@ class Holdback:
             self._thoughts.append(inside.rstrip())
             self._buffer = rest
             self._thought = True
-            self._mode = _Mode.OPENING
+            self._mode: _Mode = _Mode.OPENING
             return True
         sure = inside if final else inside[: len(inside) - _overlap(inside, _END_THINK)]
         sure = sure.rstrip()

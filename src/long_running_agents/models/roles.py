@@ -15,7 +15,6 @@ _DONE = "Done."
 
 def fitted(messages: list[Json], ability: Ability) -> list[Json]:
     """The conversation as a server of this ability takes it."""
-    messages = answered(messages)
     if not (ability.later_system and ability.system_role and ability.free_roles):
         messages = with_one_system(messages)
     if not ability.system_role:

@@ -43,8 +43,16 @@ def _line(function: Json) -> str:
     return f"- {function['name']}: {words}\n  arguments: {shown}"
 
 
-def written(messages: Sequence[Json], instructions: str) -> list[Json]:
-    """The conversation with its calls and results in words, led by the instructions."""
+def led(messages: list[Json], instructions: str) -> list[Json]:
+    """The conversation with instructions at the end of its system message."""
+    if messages and messages[0]["role"] == "system":
+        first, *rest = messages
+        return [{**first, "content": f"{first['content']}\n\n{instructions}"}, *rest]
+    return [{"role": "system", "content": instructions}, *messages]
+
+
+def written(messages: Sequence[Json]) -> list[Json]:
+    """The conversation with its calls and results in words."""
     names: dict[str, str] = {}
     spoken: list[Json] = []
     for message in messages:
@@ -57,10 +65,7 @@ def written(messages: Sequence[Json], instructions: str) -> list[Json]:
             spoken.append({"role": "assistant", "content": "\n".join(filter(None, text))})
         else:
             spoken.append(message)
-    if spoken and spoken[0]["role"] == "system":
-        first = spoken[0]
-        return [{**first, "content": f"{first['content']}\n\n{instructions}"}, *spoken[1:]]
-    return [{"role": "system", "content": instructions}, *spoken]
+    return spoken
 
 
 def _call(call: Json) -> str:
