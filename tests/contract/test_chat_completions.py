@@ -5,14 +5,9 @@ from contextlib import asynccontextmanager
 
 import httpx2
 import pytest
-from pydantic_ai import Agent
 from pydantic_ai.exceptions import ModelAPIError, ModelHTTPError
-from pydantic_ai.messages import (
-    ModelRequest,
-    ModelResponse,
-    ToolReturnPart,
-)
-from tests.contract.serving import GO, PARAMETERS, serving, told
+from pydantic_ai.messages import ModelResponse
+from tests.contract.serving import BOTH_WAYS, GO, PARAMETERS, ask, serving, told
 
 from long_running_agents.models.chat_completions import ChatCompletionsModel
 from long_running_agents.testing import (
@@ -30,17 +25,7 @@ from long_running_agents.testing import (
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("model_requests")]
 
-BOTH_WAYS = pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
 TWO_CALLS = calls(ToolCall("look", {"at": "ä", "n": [1]}, "c-1"), ToolCall("wait", {}, "c-2"))
-
-
-async def ask(model, *, stream, messages=GO):
-    if not stream:
-        return await model.request(messages, None, PARAMETERS)
-    async with model.request_stream(messages, None, PARAMETERS) as response:
-        async for _ in response:
-            pass
-        return response.get()
 
 
 REPLIES = {
@@ -204,86 +189,6 @@ async def test_the_name_of_the_answering_model_is_the_servers():
     body = {"model": "m-2026-01", "choices": [{"message": {"content": "ok"}}]}
     async with answering(lambda _: httpx2.Response(200, json=body)) as model:
         assert (await ask(model, stream=False)).model_name == "m-2026-01"
-
-
-HANDLED = [
-    Quirk.EMPTY_CALL_ID,
-    Quirk.MISSING_CALL_ID,
-    Quirk.EMPTY_TOOL_CALLS_LIST,
-    Quirk.BLANK_LATER_NAMES,
-    Quirk.NAME_IN_PARTS,
-    Quirk.NO_CALL_INDEX,
-    Quirk.SAME_CALL_INDEX,
-    Quirk.ARGUMENTS_AS_OBJECT,
-    Quirk.ARGUMENTS_NULL,
-    Quirk.ARGUMENTS_ABSENT,
-    Quirk.STOP_WITH_CALLS,
-    Quirk.CHANGING_CHUNK_IDS,
-    Quirk.CONTENT_AND_THINKING_REFUSED,
-    Quirk.CONTENT_NULL_REFUSED,
-    Quirk.ONE_SYSTEM_MESSAGE,
-    Quirk.STRICT_ROLES,
-    Quirk.UNANSWERED_CALL_REFUSED,
-    Quirk.EMPTY_ASSISTANT_REFUSED,
-    Quirk.TOOL_CHOICE_REFUSED,
-    Quirk.NO_USAGE,
-]
-TOGETHER = [
-    {Quirk.NO_CALL_INDEX, Quirk.MISSING_CALL_ID},
-    {Quirk.NO_CALL_INDEX, Quirk.MISSING_CALL_ID, Quirk.ARGUMENTS_ABSENT},
-    {Quirk.SAME_CALL_INDEX, Quirk.EMPTY_CALL_ID},
-    {Quirk.SAME_CALL_INDEX, Quirk.MISSING_CALL_ID, Quirk.BLANK_LATER_NAMES},
-    {Quirk.ARGUMENTS_AS_OBJECT, Quirk.SAME_CALL_INDEX, Quirk.MISSING_CALL_ID},
-]
-TALK = (
-    Reply(text="Let me see.", thinking="Hm.", calls=TWO_CALLS.calls),
-    call("look", at="again"),
-    say("All seen.", thinking="Aha."),
-)
-
-
-async def talk(model, *, stream):
-    """A whole conversation with tools, and what the model said in each step."""
-    agent = Agent(model, instructions="Be brief.")
-
-    @agent.tool_plain
-    def look(at: str = "", n: list[int] | None = None) -> str:
-        return f"seen {at}"
-
-    @agent.tool_plain
-    def wait() -> None:
-        return None
-
-    if stream:
-        async with agent.run_stream_events("go") as events:
-            async for _ in events:
-                pass
-        messages = events.all_messages()
-    else:
-        messages = (await agent.run("go")).all_messages()
-    answers = [told(message) for message in messages if isinstance(message, ModelResponse)]
-    results = [
-        part.tool_call_id
-        for message in messages
-        if isinstance(message, ModelRequest)
-        for part in message.parts
-        if isinstance(part, ToolReturnPart)
-    ]
-    return answers, results
-
-
-@pytest.mark.parametrize("quirks", [*({quirk} for quirk in HANDLED), *TOGETHER], ids=sorted)
-@BOTH_WAYS
-async def test_a_conversation_comes_through_whatever_the_servers_quirks(quirks, stream):
-    async with serving(*TALK, quirks=quirks) as (_, model):
-        answers, results = await talk(model, stream=stream)
-
-    assert answers == [
-        (reply.thinking, reply.text, [(item.tool, item.args) for item in reply.calls])
-        for reply in TALK
-    ]
-    assert len(set(results)) == 3
-    assert all(results)
 
 
 async def test_an_empty_answer_in_the_history_is_not_sent_back():

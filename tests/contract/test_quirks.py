@@ -155,6 +155,9 @@ CASES = {
     Quirk.TOOL_CHOICE_REFUSED: [
         (asking("x", tools=TOOLS, tool_choice="auto"), refused(400, "--enable-auto-tool-choice")),
     ],
+    Quirk.AUTO_CHOICE_IMPLIED: [
+        (asking("x", tools=TOOLS), refused(400, "--enable-auto-tool-choice")),
+    ],
     Quirk.REQUIRED_CHOICE_REFUSED: [
         (asking("x", tools=TOOLS, tool_choice="required"), refused(400, "tool_choice")),
     ],

@@ -43,6 +43,8 @@ class ModelSettings(_Section):
     """How often a failed request is made again before the next model is tried."""
     fallback: tuple[str, ...] = ()
     """Models to try, in order, when this one does not answer ('provider:model')."""
+    concurrency: int = Field(default=8, ge=1)
+    """How many requests one provider gets at the same time; others wait in order."""
 
 
 class ToolSwitches(_Section):

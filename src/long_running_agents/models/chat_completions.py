@@ -5,42 +5,63 @@ in Python before each request, which is most of the CPU of a long conversation; 
 differ from the protocol in ways that need handling at this level.
 """
 
-from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from typing import Any, cast
+import json
+import logging
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import httpx2
 from pydantic_ai.exceptions import ModelAPIError, ModelHTTPError
-from pydantic_ai.messages import (
-    ModelMessage,
-    ModelResponse,
-    ModelResponsePart,
-    ModelResponseStreamEvent,
-    TextPart,
-    ThinkingPart,
-    ToolCallPart,
-)
+from pydantic_ai.messages import ModelMessage, ModelResponse, ToolCallPart
 from pydantic_ai.models import (
+    CompletedStreamedResponse,
     Model,
     ModelRequestParameters,
     StreamedResponse,
     check_allow_model_requests,
 )
-from pydantic_ai.profiles import ModelProfile
+from pydantic_ai.profiles import ModelProfile, merge_profile
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import RunContext
 from pydantic_ai.usage import RequestUsage
 from typing_extensions import override
 
+from long_running_agents.domain.budget import estimate_tokens
 from long_running_agents.models import chunks, wire
+from long_running_agents.models.ability import ALL, Ability, Reports, taught
+from long_running_agents.models.chat_stream import ChatStream, connection_errors
+from long_running_agents.models.holdback import Holdback
 
 Json = dict[str, Any]
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """A request as it is posted."""
+
+    body: Json
+    content: bytes
+    ability: Ability
+    """What was known of the model when it was written."""
+    names: frozenset[str]
+    """The tools that can be called."""
+
+    def holdback(self) -> Holdback:
+        native = self.ability.native_tools
+        sought = self.ability.text_calls or not native
+        return Holdback(self.names if sought else frozenset(), anywhere=not native)
 
 
 class ChatCompletionsModel(Model[httpx2.AsyncClient]):
     """Speaks the chat-completions protocol to one server.
+
+    It takes the server for a perfect one until it is refused something; then it remembers, and
+    asks in a way that the server understands.
 
     Args:
         model_name: The model's name at the server.
@@ -48,7 +69,8 @@ class ChatCompletionsModel(Model[httpx2.AsyncClient]):
         client: The HTTP client, shared and closed by whoever made it.
         api_key: Sent as a bearer token when not empty.
         system: The provider's name, for usage and prices.
-        profile: What the model can do, where it differs from the usual.
+        ability: What is already known of the model.
+        reports: Who is told what is found out.
     """
 
     def __init__(
@@ -59,17 +81,25 @@ class ChatCompletionsModel(Model[httpx2.AsyncClient]):
         client: httpx2.AsyncClient,
         api_key: str = "",
         system: str = "openai",
-        headers: Mapping[str, str] | None = None,
-        profile: ModelProfile | None = None,
+        ability: Ability = ALL,
+        reports: Reports | None = None,
     ) -> None:
-        super().__init__(profile=profile)
+        super().__init__()
         self._model_name = model_name
         self._base_url = base_url.rstrip("/")
         self._client = client
         self._system = system
-        self._headers = dict(headers or {})
+        self._headers = {"Content-Type": "application/json"}
+        self._ability = ability
+        self._reports = reports or Reports()
+        self._warned = False
         if api_key:
             self._headers["Authorization"] = f"Bearer {api_key}"
+
+    @property
+    def ability(self) -> Ability:
+        """What is known of the model by now."""
+        return self._ability
 
     @property
     @override
@@ -92,18 +122,31 @@ class ChatCompletionsModel(Model[httpx2.AsyncClient]):
         return None
 
     @override
+    def _instance_profile_defaults(self, profile: ModelProfile) -> ModelProfile:
+        # The schema is told in words as well: some servers take it and do not enforce it.
+        ours = ModelProfile(
+            supports_json_schema_output=True, native_output_requires_schema_in_instructions=True
+        )
+        return merge_profile(profile, ours)
+
+    @override
     async def request(
         self,
         messages: list[ModelMessage],
         model_settings: ModelSettings | None,
         model_request_parameters: ModelRequestParameters,
     ) -> ModelResponse:
-        body = self._body(messages, model_settings, model_request_parameters, stream=False)
-        with _connection_errors(self._model_name):
-            reply = await self._client.post(self._url, json=body, headers=self._headers)
-        if reply.is_error:
-            raise self._refusal(reply.status_code, reply.text, reply.headers)
-        return self._read(chunks.parse(reply.text, self._model_name))
+        while True:
+            question = self._question(
+                messages, model_settings, model_request_parameters, stream=False
+            )
+            with connection_errors(self._model_name):
+                reply = await self._client.post(
+                    self._url, content=question.content, headers=self._headers
+                )
+            if not reply.is_error:
+                return self._read(chunks.parse(reply.text, self._model_name), question)
+            self._heed(question, reply, reply.text)
 
     @override
     @asynccontextmanager
@@ -114,167 +157,153 @@ class ChatCompletionsModel(Model[httpx2.AsyncClient]):
         model_request_parameters: ModelRequestParameters,
         run_context: RunContext[Any] | None = None,
     ) -> AsyncGenerator[StreamedResponse]:
-        body = self._body(messages, model_settings, model_request_parameters, stream=True)
-        with _connection_errors(self._model_name):
-            async with self._client.stream(
-                "POST", self._url, json=body, headers=self._headers
-            ) as reply:
-                if reply.is_error:
+        asked = (messages, model_settings, model_request_parameters)
+        tools = bool(model_request_parameters.declared_tool_defs)
+        if tools and not self._ability.streamed_calls:
+            yield CompletedStreamedResponse(
+                await self.request(*asked),
+                model_request_parameters=model_request_parameters,
+                replay_events=True,
+            )
+            return
+        question, reply = await self._open(*asked)
+        try:
+            yield ChatStream(
+                model_request_parameters=model_request_parameters,
+                asked_model=self._model_name,
+                system=self._system,
+                address=self._base_url,
+                reply=reply,
+                holdback=question.holdback(),
+                whole=partial(self._unstreamed, *asked) if tools else None,
+                measured=partial(self._measure, question),
+            )
+        finally:
+            await reply.aclose()
+
+    async def _open(
+        self,
+        messages: list[ModelMessage],
+        settings: ModelSettings | None,
+        parameters: ModelRequestParameters,
+    ) -> tuple[_Question, httpx2.Response]:
+        while True:
+            question = self._question(messages, settings, parameters, stream=True)
+            request = self._client.build_request(
+                "POST", self._url, content=question.content, headers=self._headers
+            )
+            with connection_errors(self._model_name):
+                reply = await self._client.send(request, stream=True)
+                if not reply.is_error:
+                    return question, reply
+                try:
                     text = (await reply.aread()).decode(errors="replace")
-                    raise self._refusal(reply.status_code, text, reply.headers)
-                yield ChatStream(
-                    model_request_parameters=model_request_parameters,
-                    asked_model=self._model_name,
-                    system=self._system,
-                    address=self._base_url,
-                    reply=reply,
-                )
+                finally:
+                    await reply.aclose()
+            self._heed(question, reply, text)
+
+    async def _unstreamed(
+        self,
+        messages: list[ModelMessage],
+        settings: ModelSettings | None,
+        parameters: ModelRequestParameters,
+    ) -> ModelResponse:
+        """Ask again, after a stream with nothing in it."""
+        response = await self.request(messages, settings, parameters)
+        if any(isinstance(part, ToolCallPart) for part in response.parts):
+            self._learn(Ability(streamed_calls=False))
+        return response
 
     @property
     def _url(self) -> str:
         return f"{self._base_url}/chat/completions"
 
-    def _body(
+    def _question(
         self,
         messages: list[ModelMessage],
         settings: ModelSettings | None,
         parameters: ModelRequestParameters,
         *,
         stream: bool,
-    ) -> Json:
+    ) -> _Question:
         check_allow_model_requests()
         settings, parameters = self.prepare_request(settings, parameters)
-        return wire.request_body(
+        body = wire.request_body(
             self._model_name,
             messages,
             self._get_instruction_parts(messages, parameters) or (),
             settings or ModelSettings(),
             parameters,
             stream=stream,
+            ability=self._ability,
         )
+        content = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
+        return _Question(body, content, self._ability, frozenset(parameters.declared_tool_defs))
+
+    def _heed(self, question: _Question, reply: httpx2.Response, text: str) -> None:
+        """Learn from a refusal, or raise it when there is nothing to learn."""
+        refusal = self._refusal(reply.status_code, text, reply.headers)
+        lesson = taught(question.ability, reply.status_code, str(refusal.body), question.body)
+        if lesson is None:
+            raise refusal
+        self._learn(lesson)
+
+    def _learn(self, lesson: Ability) -> None:
+        known = self._ability.without(lesson)
+        if known != self._ability:
+            self._ability = known
+            log.info("%s: learned that it can do only %s", self._model_name, known)
+            self._reports.learned(known)
+
+    def _measure(self, question: _Question, usage: RequestUsage) -> None:
+        """Notice a server that reads only part of what it is sent."""
+        sent = estimate_tokens(len(question.content))
+        if self._warned or not chunks.cut_short(sent, usage.input_tokens):
+            return
+        if b'"image_url"' in question.content:
+            # Pictures are long in letters and short in tokens.
+            return
+        self._warned = True
+        log.warning(
+            "%s read %d of about %d tokens: its server cuts off the start of the conversation."
+            " Give it more context, for Ollama with OLLAMA_CONTEXT_LENGTH.",
+            self._model_name,
+            usage.input_tokens,
+            sent,
+        )
+        self._reports.truncated(sent, usage.input_tokens)
 
     def _refusal(self, status: int, text: str, headers: Mapping[str, str]) -> ModelHTTPError:
+        code = None
         try:
-            body: object = chunks.error_text(chunks.parse(text, self._model_name))
+            said = chunks.parse(text, self._model_name)
+            body: object = chunks.error_text(said)
+            code = chunks.error_code(said)
         except ModelAPIError:
             body = text[:500]
-        return ModelHTTPError(status, self._model_name, body, headers=headers)
+        return ModelHTTPError(
+            status, self._model_name, body, headers=headers, provider_error_code=code
+        )
 
-    def _read(self, body: Json) -> ModelResponse:
+    def _read(self, body: Json, question: _Question) -> ModelResponse:
         if body.get("error"):
             raise ModelAPIError(self._model_name, chunks.error_text(body))
         choices: list[Json] = body.get("choices") or []
         if not choices:
             raise ModelAPIError(self._model_name, "the server sent no answer")
         message: Json = choices[0].get("message") or {}
-        reason = str(choices[0].get("finish_reason") or "stop")
+        reason = chunks.FINISH_REASONS.get(str(choices[0].get("finish_reason") or "stop"))
+        parts = chunks.parts_of(message, question.holdback(), stopped=reason == "stop")
         usage = chunks.usage_of(body)
+        if usage is not None:
+            self._measure(question, usage)
+        if reason != "length" and any(isinstance(part, ToolCallPart) for part in parts):
+            reason = "tool_call"
         return ModelResponse(
-            parts=list(_parts(message)),
+            parts=parts,
             usage=usage or RequestUsage(unmeasured_requests=1),
             model_name=str(body.get("model") or self._model_name),
             provider_name=self._system,
             provider_url=self._base_url,
-            finish_reason=chunks.FINISH_REASONS.get(reason),
+            finish_reason=reason,
         )
-
-
-def _parts(message: Json) -> Iterator[ModelResponsePart]:
-    if thinking := message.get("reasoning_content") or message.get("reasoning"):
-        yield ThinkingPart(str(thinking))
-    if text := message.get("content"):
-        yield TextPart(str(text))
-    calls: list[Json] = message.get("tool_calls") or []
-    for call in calls:
-        function: Json = call.get("function") or {}
-        if name := function.get("name"):
-            arguments = chunks.arguments_text(function.get("arguments")) or "{}"
-            call_id = str(call.get("id") or "")
-            yield (
-                ToolCallPart(name, arguments, tool_call_id=call_id)
-                if call_id
-                else ToolCallPart(name, arguments)
-            )
-
-
-@dataclass
-class ChatStream(StreamedResponse):
-    """A streamed answer."""
-
-    asked_model: str
-    system: str
-    address: str
-    reply: httpx2.Response
-    began: datetime = field(default_factory=lambda: datetime.now(UTC))  # noqa: TID251 - a time stamp of the library's own record
-    _usage_received: bool | None = field(default=False, init=False)
-
-    @override
-    async def _get_event_iterator(self) -> AsyncIterator[ModelResponseStreamEvent]:
-        keys = chunks.CallKeys()
-        with _connection_errors(self.asked_model):
-            async for chunk in chunks.server_sent(self.reply.aiter_bytes(), self.asked_model):
-                if (usage := chunks.usage_of(chunk)) is not None:
-                    self._add_usage(usage, reported=True, cumulative=True)
-                choices: list[Json] = chunk.get("choices") or []
-                for choice in choices[:1]:
-                    if reason := choice.get("finish_reason"):
-                        self.finish_reason = chunks.FINISH_REASONS.get(str(reason))
-                    for event in self._delta(choice.get("delta") or {}, keys):
-                        yield event
-
-    def _delta(self, delta: Json, keys: chunks.CallKeys) -> Iterator[ModelResponseStreamEvent]:
-        if thinking := delta.get("reasoning_content") or delta.get("reasoning"):
-            yield from self._parts_manager.handle_thinking_delta(
-                vendor_part_id="thinking", content=str(thinking)
-            )
-        if text := delta.get("content"):
-            yield from self._parts_manager.handle_text_delta(
-                vendor_part_id="text", content=str(text)
-            )
-        pieces: list[Json] = delta.get("tool_calls") or []
-        for piece in pieces:
-            function = cast("Json", piece.get("function") or {})
-            event = self._parts_manager.handle_tool_call_delta(
-                vendor_part_id=keys.key(piece),
-                tool_name=function.get("name") or None,
-                args=chunks.arguments_text(function.get("arguments")) or None,
-                tool_call_id=piece.get("id") or None,
-            )
-            if event is not None:
-                yield event
-
-    @override
-    async def close_stream(self) -> None:
-        await self.reply.aclose()
-
-    @property
-    @override
-    def model_name(self) -> str:
-        return self.asked_model
-
-    @property
-    @override
-    def provider_name(self) -> str:
-        return self.system
-
-    @property
-    @override
-    def provider_url(self) -> str:
-        return self.address
-
-    @property
-    @override
-    def timestamp(self) -> datetime:
-        return self.began
-
-
-@contextmanager
-def _connection_errors(model: str) -> Generator[None]:
-    try:
-        yield
-    except httpx2.TimeoutException as error:
-        raise ModelAPIError(model, "the server did not answer in time") from error
-    except httpx2.HTTPError as error:
-        raise ModelAPIError(
-            model, f"the connection failed: {error or type(error).__name__}"
-        ) from error

@@ -1,12 +1,15 @@
 """Reading what a chat-completions server sends back, piece by piece."""
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
 from pydantic_ai.exceptions import ModelAPIError
+from pydantic_ai.messages import ModelResponsePart, TextPart, ThinkingPart, ToolCallPart
 from pydantic_ai.usage import RequestUsage
+
+from long_running_agents.models.holdback import Holdback
 
 Json = dict[str, Any]
 FinishReason = Literal["stop", "length", "content_filter", "tool_call", "error"]
@@ -70,6 +73,28 @@ def error_text(body: Json) -> str:
     if isinstance(error, dict):
         return str(cast("Json", error).get("message") or cast("Json", error))
     return str(error)
+
+
+def error_code(body: Json) -> str:
+    """The code or the kind that a server's error object names, if any."""
+    error = body.get("error")
+    if not isinstance(error, dict):
+        return ""
+    named = cast("Json", error)
+    return str(named.get("code") or named.get("type") or "")
+
+
+def cut_short(sent: int, read: int) -> bool:
+    """Whether a server read only part of a request, going by the tokens that it reports.
+
+    The estimate of what was sent is rough, so only a clear difference counts; and few tokens
+    read may mean that a server leaves out those that it had in its cache.
+    """
+    return read >= _FEWEST_READ and read < sent * _LEAST_SHARE
+
+
+_FEWEST_READ = 1024
+_LEAST_SHARE = 0.6
 
 
 def usage_of(body: Json) -> RequestUsage | None:
@@ -140,3 +165,39 @@ class CallKeys:
         if call is not None and named and (index is None or call.complete):
             return None
         return call
+
+
+def parts_of(message: Json, holdback: Holdback, *, stopped: bool) -> list[ModelResponsePart]:
+    """The parts of a whole answer.
+
+    Args:
+        message: The answer.
+        holdback: Splits its text.
+        stopped: Whether the model came to its end by itself.
+    """
+    thinking = str(message.get("reasoning_content") or message.get("reasoning") or "")
+    calls = list(_calls(message))
+    shown = holdback.feed(str(message.get("content") or ""))
+    end = holdback.end(native=bool(calls))
+    thinking += shown.thinking + end.thinking
+    text = shown.text + end.text
+    calls = calls or [ToolCallPart(call.name, call.arguments) for call in end.calls]
+    if stopped and thinking and not text and not calls:
+        # The answer was misfiled.
+        text = thinking
+    parts: list[ModelResponsePart] = [ThinkingPart(thinking)] if thinking else []
+    return [*parts, *([TextPart(text)] if text else []), *calls]
+
+
+def _calls(message: Json) -> Iterator[ToolCallPart]:
+    calls: list[Json] = message.get("tool_calls") or []
+    for call in calls:
+        function: Json = call.get("function") or {}
+        if name := function.get("name"):
+            arguments = arguments_text(function.get("arguments")) or "{}"
+            call_id = str(call.get("id") or "")
+            yield (
+                ToolCallPart(name, arguments, tool_call_id=call_id)
+                if call_id
+                else ToolCallPart(name, arguments)
+            )

@@ -1,6 +1,7 @@
 """From a name such as "openai:gpt-5" to a model that can be asked."""
 
-from collections.abc import Mapping, Sequence
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any, Protocol, cast
@@ -11,7 +12,9 @@ from pydantic_ai.providers import infer_provider_class
 
 from long_running_agents.config.settings import ModelSettings
 from long_running_agents.errors import ConfigError, NotConfigured
+from long_running_agents.models.ability import ALL, Ability, Reports
 from long_running_agents.models.chat_completions import ChatCompletionsModel
+from long_running_agents.models.limited import LimitedModel
 from long_running_agents.models.listening import Choice
 
 KEYLESS = "no-key"
@@ -26,10 +29,14 @@ class Server:
     key: str = ""
     """The variable that holds its key."""
     needs_key: bool = True
+    ability: Ability = ALL
+    """What is known of all its models."""
 
 
 SERVERS: dict[str, Server] = {
-    "openai": Server("https://api.openai.com/v1", "OPENAI_API_KEY"),
+    "openai": Server(
+        "https://api.openai.com/v1", "OPENAI_API_KEY", ability=Ability(text_calls=False)
+    ),
     "openrouter": Server("https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"),
     "lmstudio": Server("http://127.0.0.1:1234/v1", needs_key=False),
     "ollama": Server("http://127.0.0.1:11434/v1", needs_key=False),
@@ -93,15 +100,32 @@ class OneModel:
 
 
 class ModelFactory:
-    """Makes models from names, and keeps those it made."""
+    """Makes models from names, and keeps those it made.
+
+    Args:
+        settings: Which models, and how they are asked.
+        variables: The environment, for keys.
+        client: The HTTP client that all of them share.
+        abilities: What is known of models from before, by their full names.
+        reports: Says for a full name who is told what is found out about that model.
+    """
 
     def __init__(
-        self, settings: ModelSettings, variables: Mapping[str, str], client: httpx2.AsyncClient
+        self,
+        settings: ModelSettings,
+        variables: Mapping[str, str],
+        client: httpx2.AsyncClient,
+        *,
+        abilities: Mapping[str, Ability] | None = None,
+        reports: Callable[[str], Reports] | None = None,
     ) -> None:
         self._settings = settings
         self._variables = variables
         self._client = client
         self._made: dict[str, Model] = {}
+        self._limits: dict[str, asyncio.Semaphore] = {}
+        self._abilities = abilities or {}
+        self._reports = reports
 
     def choices(self, name: str | None) -> Sequence[Choice]:
         """The model to ask, and those to ask when it does not answer."""
@@ -114,8 +138,12 @@ class ModelFactory:
     def make(self, name: str) -> Model:
         """The model of a name."""
         if name not in self._made:
-            self._made[name] = self._build(name)
+            made = self._build(name)
+            self._made[name] = LimitedModel(made, self._limit(made.system))
         return self._made[name]
+
+    def _limit(self, provider: str) -> asyncio.Semaphore:
+        return self._limits.setdefault(provider, asyncio.Semaphore(self._settings.concurrency))
 
     def _build(self, name: str) -> Model:
         provider, _, model = name.partition(":")
@@ -141,12 +169,15 @@ class ModelFactory:
         key = self._variables.get(server.key, "")
         if server.needs_key and not key:
             raise _missing_key(provider, server.key)
+        name = f"{provider}:{model}"
         return ChatCompletionsModel(
             model,
             base_url=server.base_url,
             client=self._client,
             api_key=key or KEYLESS,
             system=provider,
+            ability=self._abilities.get(name, server.ability),
+            reports=self._reports(name) if self._reports else None,
         )
 
     def _server(self, provider: str) -> Server | None:

@@ -21,6 +21,9 @@ from pydantic_ai.models import ModelRequestParameters
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 
+from long_running_agents.models import roles, schemas, text_mode
+from long_running_agents.models.ability import ALL, Ability
+
 Json = dict[str, Any]
 
 
@@ -32,14 +35,12 @@ def request_body(
     parameters: ModelRequestParameters,
     *,
     stream: bool,
+    ability: Ability = ALL,
 ) -> Json:
     """Everything that is posted for one request."""
-    body: Json = {"model": model, "messages": chat_messages(messages, instructions)}
     tools = [tool_json(tool) for tool in parameters.declared_tool_defs.values()]
-    if tools:
-        body["tools"] = tools
-        if not parameters.allow_text_output:
-            body["tool_choice"] = "required"
+    told = roles.answered(chat_messages(messages, instructions))
+    body: Json = {"model": model, "messages": told}
     if stream:
         body["stream"] = True
         body["stream_options"] = {"include_usage": True}
@@ -47,7 +48,46 @@ def request_body(
     for ours, theirs in _SETTINGS:
         if (value := chosen.get(ours)) is not None:
             body[theirs] = value
+    offer = _offer if ability.native_tools else _describe
+    offer(body, tools, ability, must_call=bool(tools) and not parameters.allow_text_output)
+    if parameters.output_mode == "native" and ability.structured:
+        body.update(_answer_format(parameters, ability))
+    body["messages"] = roles.fitted(body["messages"], ability)
     return {**body, **(chosen.get("extra_body") or {})}
+
+
+def _offer(body: Json, tools: list[Json], ability: Ability, *, must_call: bool) -> None:
+    """Add tools to a body in the protocol's way."""
+    if not tools:
+        return
+    body["tools"] = tools if ability.hard_schemas else [_simple_tool(tool) for tool in tools]
+    if must_call and ability.tool_choice:
+        body["tool_choice"] = "required"
+
+
+def _describe(body: Json, tools: list[Json], ability: Ability, *, must_call: bool) -> None:
+    """Add tools to a body in words."""
+    del ability
+    told = roles.joined(text_mode.written(body["messages"]))
+    if tools:
+        told = text_mode.led(told, text_mode.instructions(tools, must_call=must_call))
+        body["stop"] = [*body.get("stop", ()), text_mode.RESULT]
+    body["messages"] = told
+
+
+def _answer_format(parameters: ModelRequestParameters, ability: Ability) -> Json:
+    asked = parameters.output_object
+    if asked is None:
+        return {}
+    schema = asked.json_schema if ability.hard_schemas else schemas.simple(asked.json_schema)
+    described = {"name": asked.name or "answer", "schema": schema}
+    return {"response_format": {"type": "json_schema", "json_schema": described}}
+
+
+def _simple_tool(tool: Json) -> Json:
+    function: Json = tool["function"]
+    simple = schemas.simple(function["parameters"])
+    return {**tool, "function": {**function, "parameters": simple}}
 
 
 _SETTINGS = (
@@ -117,7 +157,7 @@ def _content(part: UserPromptPart) -> str | list[Json]:
 def _response(message: ModelResponse) -> Json | None:
     text = "\n\n".join(part.content for part in message.parts if isinstance(part, TextPart))
     calls = [_call(part) for part in message.parts if isinstance(part, ToolCallPart)]
-    if not text and not calls:
+    if not text.strip() and not calls:
         # An empty assistant message is refused by several servers.
         return None
     # "" and not null: some servers refuse a null content.

@@ -70,6 +70,8 @@ class Quirk(StrEnum):
     """A request with tools is refused with 400."""
     TOOL_CHOICE_REFUSED = auto()
     """A request with `tool_choice: "auto"` is refused with 400."""
+    AUTO_CHOICE_IMPLIED = auto()
+    """Tools without a `tool_choice` are refused with 400: the server was started without them."""
     REQUIRED_CHOICE_REFUSED = auto()
     """A request with `tool_choice: "required"` is refused with 400."""
     SCHEMA_NOT_ENFORCED = auto()
@@ -246,13 +248,18 @@ def _tools(body: Body) -> Refusal | None:
     return None
 
 
+_NO_AUTO = Refusal(
+    400, '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser'
+)
+
+
 def _auto_choice(body: Body) -> Refusal | None:
-    if body.get("tool_choice") == "auto":
-        return Refusal(
-            400,
-            '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser',
-        )
-    return None
+    return _NO_AUTO if body.get("tool_choice") == "auto" else None
+
+
+def _implied_choice(body: Body) -> Refusal | None:
+    implied = body.get("tools") and body.get("tool_choice", "auto") == "auto"
+    return _NO_AUTO if implied else None
 
 
 def _required_choice(body: Body) -> Refusal | None:
@@ -294,6 +301,7 @@ _CHECKS: dict[Quirk, Callable[[Body], Refusal | None]] = {
     Quirk.EMPTY_ASSISTANT_REFUSED: _empty_assistant,
     Quirk.TOOLS_REFUSED: _tools,
     Quirk.TOOL_CHOICE_REFUSED: _auto_choice,
+    Quirk.AUTO_CHOICE_IMPLIED: _implied_choice,
     Quirk.REQUIRED_CHOICE_REFUSED: _required_choice,
     Quirk.SCHEMA_KEYWORDS_REFUSED: _schema_keywords,
 }

@@ -1,9 +1,16 @@
 import pytest
 from pydantic_ai.exceptions import ModelAPIError, ModelHTTPError, UnexpectedModelBehavior
 
-from long_running_agents.models.resilience import Again, NextModel, reason, remedy
+from long_running_agents.models.resilience import (
+    Again,
+    NextModel,
+    Trouble,
+    reason,
+    remedy,
+    trouble,
+)
 
-AGAIN = [408, 409, 425, 429, 500, 502, 503, 504, 529]
+AGAIN = [408, 409, 425, 429, 500, 502, 503, 504, 520, 529]
 NEVER = [400, 401, 402, 403, 404, 413, 422, 501]
 
 
@@ -24,6 +31,42 @@ def test_what_will_not_pass_goes_to_the_next_model(status):
 @pytest.mark.parametrize("error", [ModelAPIError("m", "cut"), UnexpectedModelBehavior("not JSON")])
 def test_failures_without_a_status_are_tried_again(error):
     assert remedy(error, attempt=1, retries=1) == Again(0.5)
+
+
+def refused(status, message, code=None):
+    return ModelHTTPError(status, "m", message, provider_error_code=code)
+
+
+TROUBLES = [
+    (refused(400, "too long", "context_length_exceeded"), Trouble.TOO_LONG),
+    (refused(400, "the request exceeds the available context size"), Trouble.TOO_LONG),
+    (refused(400, "x", "exceed_context_size_error"), Trouble.TOO_LONG),
+    (refused(400, "This model's maximum context length is 8192 tokens."), Trouble.TOO_LONG),
+    (refused(500, "context size has been exceeded"), Trouble.TOO_LONG),
+    (refused(413, "Request entity too large"), Trouble.TOO_LONG),
+    (refused(401, "Incorrect API key provided."), Trouble.NOT_ALLOWED),
+    (refused(403, "Forbidden"), Trouble.NOT_ALLOWED),
+    (refused(402, "Payment required"), Trouble.NOT_ALLOWED),
+    (refused(429, "You exceeded your quota.", "insufficient_quota"), Trouble.NOT_ALLOWED),
+    (refused(429, "Rate limit reached"), Trouble.BUSY),
+    (refused(400, "Unknown field"), Trouble.REFUSED),
+    (refused(404, "model not found"), Trouble.REFUSED),
+    (refused(422, "x"), Trouble.REFUSED),
+    (refused(501, "x"), Trouble.REFUSED),
+    (refused(500, "x"), Trouble.BROKEN),
+    (refused(503, "loading model"), Trouble.BROKEN),
+    (ModelAPIError("m", "the connection failed"), Trouble.CUT),
+    (UnexpectedModelBehavior("not JSON"), Trouble.CUT),
+    (RuntimeError("bug"), Trouble.BUG),
+]
+
+
+@pytest.mark.parametrize(("error", "kind"), TROUBLES, ids=lambda value: str(value)[:60])
+def test_every_failure_has_its_kind(error, kind):
+    again = kind in {Trouble.BUSY, Trouble.BROKEN, Trouble.CUT}
+
+    assert trouble(error) is kind
+    assert isinstance(remedy(error, attempt=1, retries=3), Again) is again
 
 
 def test_other_errors_are_not():

@@ -1,0 +1,70 @@
+import pytest
+
+from long_running_agents.models.ability import ALL, Ability, taught
+
+BODY = {
+    "messages": [
+        {"role": "system", "content": "a"},
+        {"role": "user", "content": "b"},
+        {"role": "system", "content": "c"},
+    ],
+    "tools": [{}],
+    "tool_choice": "required",
+    "response_format": {"type": "json_schema"},
+}
+
+# The words of real servers.
+REFUSALS = [
+    (400, "registry.ollama.ai/library/gemma3:4b does not support tools", "native_tools"),
+    (404, "No endpoints found that support tool use.", "native_tools"),
+    (500, "tools param requires --jinja flag", "native_tools"),
+    (400, "Tool calling is not supported for this model", "native_tools"),
+    (400, 'Invalid value for `tool_choice`: "required" is not supported', "tool_choice"),
+    (400, "`tool_choice` must either be a named tool, or 'auto'", "tool_choice"),
+    (400, "JSON schema conversion failed: Unrecognized schema: {}", "hard_schemas"),
+    (400, "Failed to parse grammar", "hard_schemas"),
+    (400, "response_format is not supported", "structured"),
+    (400, "System role not supported", "system_role"),
+    (400, "System message must be at the beginning.", "later_system"),
+    (500, "Conversation roles must alternate user/assistant/user/assistant/...", "free_roles"),
+    (400, "Expected last role User or Tool for serving but got assistant", "free_roles"),
+    (400, "Unexpected role 'user' after role 'tool'", "free_roles"),
+]
+
+
+@pytest.mark.parametrize(("status", "message", "lacking"), REFUSALS)
+def test_the_words_of_real_servers_are_understood(status, message, lacking):
+    assert taught(ALL, status, message, BODY) == Ability(**{lacking: False})
+
+
+@pytest.mark.parametrize(("status", "message", "lacking"), REFUSALS)
+def test_the_same_lesson_is_not_learned_twice(status, message, lacking):
+    known = Ability(**{lacking: False})
+
+    assert taught(known, status, message, BODY) != known
+
+
+@pytest.mark.parametrize("status", [401, 403, 429, 503])
+def test_other_trouble_teaches_nothing(status):
+    assert taught(ALL, status, "this model does not support tools", BODY) is None
+
+
+def test_a_refusal_of_what_was_not_asked_for_teaches_nothing():
+    body = {"messages": [{"role": "user", "content": "b"}]}
+
+    for status, message, lacking in REFUSALS:
+        if lacking != "free_roles":
+            assert taught(ALL, status, message, body) is None
+
+
+def test_without_a_flag_for_tools_words_are_used():
+    message = '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser'
+    body = {key: value for key, value in BODY.items() if key != "tool_choice"}
+
+    assert taught(ALL, 400, message, body) == Ability(native_tools=False)
+
+
+def test_lacks_add_up():
+    assert Ability(native_tools=False).without(Ability(system_role=False)) == Ability(
+        native_tools=False, system_role=False
+    )
