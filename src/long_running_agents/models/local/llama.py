@@ -1,19 +1,16 @@
 """llama.cpp in this process, through xllamacpp."""
 
-import asyncio
 import importlib
 import json
 import os
 import secrets
-import threading
 from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import aclosing
 from pathlib import Path
 from typing import Any, Protocol, cast
 
 import httpx2
 
-from long_running_agents.clock import SystemClock
 from long_running_agents.domain.ports import Clock
 from long_running_agents.errors import CorruptData, NotConfigured, Unavailable
 from long_running_agents.models.local.engine import (
@@ -26,6 +23,7 @@ from long_running_agents.models.local.engine import (
     Said,
     Words,
 )
+from long_running_agents.models.local.worker import Hear, Worker
 
 MISSING = NotConfigured(
     "The model in the box needs a package that is not installed.",
@@ -76,13 +74,9 @@ class LlamaEngine:
         self._name = name or path.stem
         self._context = context
         self._threads = threads or max(1, (os.cpu_count() or 1) - 1)
-        self._idle_after = idle_after
-        self._clock = clock or SystemClock()
         self._key = secrets.token_urlsafe(24)
-        self._worker = ThreadPoolExecutor(1, thread_name_prefix=f"llama-{self._name}")
         self._server: _Server | None = None
-        self._streams = 0
-        self._resting: asyncio.Task[None] | None = None
+        self._worker = Worker(self._name, self._drop, idle_after=idle_after, clock=clock)
 
     @property
     def name(self) -> str:
@@ -101,42 +95,24 @@ class LlamaEngine:
 
     async def stream(self, prompt: Prompt) -> AsyncGenerator[Piece, None]:
         """Words as they are made, then how it ended. Closing the generator stops the work."""
-        loop = asyncio.get_running_loop()
-        heard: asyncio.Queue[Json | None] = asyncio.Queue()
-        stop = threading.Event()
 
-        def hear(chunk: Json) -> bool:
-            if not stop.is_set():
-                try:
-                    loop.call_soon_threadsafe(heard.put_nowait, chunk)
-                except RuntimeError:
-                    # The loop is closed: nobody will ever hear the rest.
-                    stop.set()
-            return stop.is_set()
+        def work(hear: Hear[Json]) -> None:
+            self._load().handle_chat_completions(self._request(prompt), hear)
 
-        def work() -> None:
-            if not stop.is_set():
-                self._load().handle_chat_completions(self._request(prompt), hear)
-
-        self._busy()
-        working = loop.run_in_executor(self._worker, work)
-        working.add_done_callback(lambda done: _over(done, heard))
+        reading = _Reading()
         try:
-            reading = _Reading()
-            while (chunk := await heard.get()) is not None:
-                for piece in reading.pieces(chunk):
-                    yield piece
-            await _outcome(working)
-        finally:
-            stop.set()
-            self._idle()
+            async with aclosing(self._worker.stream(work)) as chunks:
+                async for chunk in chunks:
+                    for piece in reading.pieces(chunk):
+                        yield piece
+        except (ValueError, RuntimeError) as error:
+            # llama.cpp's own words about a template or a schema it cannot use.
+            raise PromptRefused(str(error)) from error
 
     async def count(self, messages: Sequence[Said]) -> int:
         """How many tokens a conversation has."""
-        loop = asyncio.get_running_loop()
-        self._busy()
+        server = await self._worker.do(self._load)
         try:
-            server = await loop.run_in_executor(self._worker, self._load)
             async with httpx2.AsyncClient(trust_env=False, timeout=60) as client:
                 reply = await client.post(
                     f"{server.listening_address}/v1/chat/completions/input_tokens",
@@ -146,34 +122,13 @@ class LlamaEngine:
             return int(reply.raise_for_status().json()["input_tokens"])
         except httpx2.HTTPError as error:
             raise Unavailable(f"The tokens could not be counted: {error}.") from error
-        finally:
-            self._idle()
 
     async def unload(self) -> None:
         """Let go of the memory; the next prompt loads again."""
-        if self._resting is not None:
-            self._resting.cancel()
-            self._resting = None
-        await asyncio.get_running_loop().run_in_executor(self._worker, self._drop)
+        await self._worker.rest()
 
     def _drop(self) -> None:
         self._server = None
-
-    def _busy(self) -> None:
-        self._streams += 1
-        if self._resting is not None:
-            self._resting.cancel()
-            self._resting = None
-
-    def _idle(self) -> None:
-        self._streams -= 1
-        if self._streams == 0 and self._idle_after is not None:
-            self._resting = asyncio.get_running_loop().create_task(self._rest(self._idle_after))
-
-    async def _rest(self, seconds: float) -> None:
-        await self._clock.sleep(seconds)
-        self._resting = None
-        await self.unload()
 
     def _load(self) -> _Server:
         if self._server is None:
@@ -243,21 +198,6 @@ def _tight(schema: Json) -> str:
 
 def _messages(messages: Sequence[Said]) -> list[Json]:
     return [{"role": message.role, "content": message.text} for message in messages]
-
-
-def _over(done: "asyncio.Future[None]", heard: "asyncio.Queue[Json | None]") -> None:
-    if not done.cancelled():
-        # Looked at here too, so that a stream nobody reads to its end leaves no complaint behind.
-        done.exception()
-    heard.put_nowait(None)
-
-
-async def _outcome(working: "asyncio.Future[None]") -> None:
-    try:
-        await working
-    except (ValueError, RuntimeError) as error:
-        # llama.cpp's own words about a template or a schema it cannot use.
-        raise PromptRefused(str(error)) from error
 
 
 class _Reading:
