@@ -221,12 +221,23 @@ class _Telling:
         for stop in self._stops:
             if stop in text:
                 text, self.over = text.partition(stop)[0], True
-        # A character whose bytes are not all there yet looks broken, and may not be.
-        whole = text if last else text.rstrip(_BROKEN)
+        whole = text if last or self.over else self._certain(text)
         if len(whole) > len(self._told):
             left = self._hear(Words(whole[len(self._told) :]))
             self._told = whole
             self.over = self.over or left
+
+    def _certain(self, text: str) -> str:
+        # A character whose bytes are not all there yet looks broken, and may not be; and what
+        # could become a stop must not be told before it is known.
+        text = text.rstrip(_BROKEN)
+        begun = max((_overlap(text, stop) for stop in self._stops), default=0)
+        return text[: len(text) - begun]
+
+
+def _overlap(text: str, stop: str) -> int:
+    lengths = range(min(len(text), len(stop) - 1), 0, -1)
+    return next((length for length in lengths if text.endswith(stop[:length])), 0)
 
 
 def _tokens(loaded: _Loaded, messages: Sequence[Said]) -> list[int]:
