@@ -3,13 +3,15 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+EXTRAS := .venv-extras
 
-.PHONY: help chat test check unit lint types layers integration contract docs e2e bench clean
+.PHONY: help chat test check unit lint types layers integration contract docs e2e test-extras bench clean
 
 help:
 	@echo "make chat    install and talk to the agent"
 	@echo "make test    the whole check: lint, types, layers, and every test"
 	@echo "make check   the fast part of it"
+	@echo "make test-extras  the engines with heavy extras, in a venv of their own"
 	@echo "make bench   measure, side by side with peers"
 
 # The stamp is newer than pyproject.toml exactly when the venv matches it.
@@ -50,8 +52,17 @@ check: lint types layers unit
 
 test: check integration contract docs e2e
 
+# Gigabytes of torch, so neither in the venv nor in the tests that everybody runs.
+$(EXTRAS)/.ready: pyproject.toml
+	@.ci/venv $(PYTHON) $(EXTRAS)
+	@$(EXTRAS)/bin/python -m pip install -q --editable '.[transformers]'
+	@touch $@
+
+test-extras: $(EXTRAS)/.ready
+	@$(EXTRAS)/bin/pytest -q tests/extras
+
 bench: $(VENV)/.ready
 	@$(BIN)/python -m benchmarks
 
 clean:
-	rm -rf $(VENV) .venv-bench dist
+	rm -rf $(VENV) $(EXTRAS) .venv-bench dist

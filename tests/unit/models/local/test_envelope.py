@@ -1,0 +1,206 @@
+import json
+
+import pytest
+
+from long_running_agents.models.local import envelope
+from long_running_agents.models.local.engine import Said
+from long_running_agents.models.local.envelope import Answer, Chosen, Unreadable
+from long_running_agents.models.local.examples import EXAMPLES
+from long_running_agents.models.local.request import Call, ChatRequest, Message, Tool
+from long_running_agents.models.local.schema import LONGEST_TEXT, arguments_schema
+
+LIST = Tool(
+    "list_files",
+    "List the files in a folder.\nMore about it.",
+    {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]},
+)
+WEATHER = Tool(
+    "get_weather",
+    "Get the weather in a city.",
+    {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
+)
+NOW = Tool("now", "Tell the time.", {"type": "object", "properties": {}})
+
+
+def user(text):
+    return Message("user", text)
+
+
+def asked(*messages, tools=(LIST,), choice="auto"):
+    return ChatRequest(messages=messages, tools=tools, choice=choice)
+
+
+def names(schema):
+    return [branch["properties"]["tool"]["const"] for branch in schema["anyOf"]]
+
+
+def test_a_free_choice_has_one_more_branch_than_tools():
+    assert names(envelope.envelope_schema(asked(user("hi"), tools=(LIST, NOW)))) == [
+        "list_files",
+        "now",
+        "answer",
+    ]
+
+
+def test_a_required_tool_leaves_no_plain_answer():
+    assert names(envelope.envelope_schema(asked(user("hi"), choice="required"))) == ["list_files"]
+
+
+def test_a_tool_may_be_called_answer():
+    tools = (Tool("answer", "Answer the phone.", {}), Tool("reply", "Reply to a letter.", {}))
+
+    assert envelope.answer_name(tools) == "no_tool"
+    assert envelope.read('{"tool": "answer", "args": {}}', tools) == Chosen("answer", {})
+    assert envelope.read('{"tool": "no_tool", "args": {}}', tools) == Answer()
+
+
+@pytest.mark.parametrize(
+    ("text", "choice"),
+    [
+        ('{"tool": "list_files", "args": {"path": "."}}', Chosen("list_files", {"path": "."})),
+        ('{"tool": "list_files"}', Chosen("list_files", {})),
+        ('{"tool": "answer", "args": {}}', Answer()),
+        (
+            '{"tool": "list_files", "args": {"path": "a\nb"}}',
+            Chosen("list_files", {"path": "a\nb"}),
+        ),
+        ('{"tool": "list_fi', Unreadable('{"tool": "list_fi')),
+        ('{"tool": "rm", "args": {}}', Unreadable('{"tool": "rm", "args": {}}')),
+        ('{"tool": "list_files", "args": 3}', Unreadable('{"tool": "list_files", "args": 3}')),
+        ("[1]", Unreadable("[1]")),
+        ("", Unreadable("")),
+    ],
+)
+def test_what_was_written_is_read_back_or_refused(text, choice):
+    assert envelope.read(text, (LIST,)) == choice
+
+
+def test_the_beginning_of_a_prompt_stays_the_same_from_turn_to_turn():
+    first = envelope.choosing(asked(user("hi")))
+    later = envelope.choosing(
+        asked(
+            Message("system", "It is noon."), user("hi"), Message("assistant", "Hello."), user("x")
+        )
+    )
+
+    assert later[: len(first) - 1] == first[:-1]
+    assert later[len(first) - 1].role == "system"
+    assert "It is noon." in later[len(first) - 1].text
+
+
+def test_tools_are_shown_with_their_arguments_and_one_line_of_description():
+    [system, *_] = envelope.choosing(asked(user("hi"), tools=(LIST, NOW)))
+
+    assert "- list_files(path): List the files in a folder.\n- now(): Tell the time." in system.text
+    assert "More about it" not in system.text
+
+
+def test_every_example_is_an_envelope_that_its_schema_allows():
+    request = asked(user("hi"), tools=(LIST, WEATHER, NOW))
+    shown = envelope.choosing(request)[1:-1]
+    chosen = [envelope.read(said.text, request.tools) for said in shown[1::2]]
+
+    assert [said.role for said in shown] == ["user", "assistant"] * (len(shown) // 2)
+    assert {choice.name for choice in chosen if isinstance(choice, Chosen)} == {
+        "list_files",
+        "get_weather",
+        "now",
+    }
+    assert Answer() in chosen
+    assert not any(isinstance(choice, Unreadable) for choice in chosen)
+
+
+def test_examples_that_do_not_fit_a_tool_of_the_same_name_are_not_shown():
+    other = Tool(
+        "list_files",
+        "List the files of a branch.",
+        {"type": "object", "properties": {"branch": {"type": "string"}}, "required": ["branch"]},
+    )
+
+    [example] = envelope.examples_of(other)
+    assert set(example.arguments) == {"branch"}
+
+
+def test_a_tool_whose_arguments_cannot_be_made_up_gets_no_example():
+    number = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+
+    assert envelope.examples_of(Tool("double", "Double a number.", number)) == ()
+    assert envelope.examples_of(Tool("mystery", "", {})) == ()
+
+
+def test_what_happened_before_is_told_in_the_form_of_the_choice():
+    call = Call("c1", "list_files", {"path": "."})
+    history = (
+        user("what is here?"),
+        Message("assistant", "Let me look.", (call,)),
+        Message("tool", "a.txt", call_id="c1"),
+    )
+    told = envelope.choosing(asked(*history))[-4:]
+
+    assert [said.role for said in told] == ["user", "assistant", "assistant", "user"]
+    assert told[1].text == '{"tool": "answer", "args": {}}\nLet me look.'
+    assert json.loads(told[2].text) == {"tool": "list_files", "args": {"path": "."}}
+    assert told[3].text.startswith("Result of list_files:\na.txt")
+
+
+def test_an_answer_in_words_is_asked_for_without_envelopes_or_examples():
+    told = envelope.talking(
+        asked(Message("system", "Be kind."), user("hi"), Message("system", "And short."))
+    )
+
+    assert told == (Said("system", "Be kind.\n\nAnd short."), Said("user", "hi"))
+
+
+def test_a_call_that_was_just_made_is_a_repetition():
+    call = Call("c1", "list_files", {"path": "."})
+    made = (user("look"), Message("assistant", "", (call,)), Message("tool", "a", call_id="c1"))
+
+    assert envelope.repeats(Chosen("list_files", {"path": "."}), made)
+    assert not envelope.repeats(Chosen("list_files", {"path": "src"}), made)
+    assert not envelope.repeats(Chosen("list_files", {"path": "."}), (*made, user("again")))
+
+
+def test_references_are_put_in_place_and_unknown_keywords_left_out():
+    reduced = arguments_schema(
+        {
+            "type": "object",
+            "title": "Arguments",
+            "properties": {
+                "kind": {"$ref": "#/$defs/Kind"},
+                "tags": {"type": "array", "items": {"type": "string"}, "uniqueItems": True},
+                "note": {"anyOf": [{"type": "string"}, {"type": "null"}], "default": None},
+                "at": {"type": "string", "format": "date-time", "pattern": "x"},
+                "lost": {"$ref": "#/$defs/Lost"},
+                "extra": {"type": "object", "additionalProperties": {"type": "integer"}},
+            },
+            "required": ["kind", "absent"],
+            "$defs": {"Kind": {"enum": ["a", "b"], "type": "string"}},
+        }
+    )
+    text = {"type": "string", "maxLength": LONGEST_TEXT}
+
+    assert reduced == {
+        "type": "object",
+        "properties": {
+            "kind": {"enum": ["a", "b"], "type": "string"},
+            "tags": {"type": "array", "items": text},
+            "note": {"anyOf": [text, {"type": "null"}]},
+            "at": text,
+            "lost": text,
+            "extra": {"type": "object", "additionalProperties": {"type": "integer"}},
+        },
+        "required": ["kind"],
+        "additionalProperties": False,
+    }
+
+
+def test_a_schema_that_holds_itself_comes_to_an_end():
+    tree = {"type": "object", "properties": {"child": {"$ref": "#/$defs/Tree"}}}
+
+    assert arguments_schema({**tree, "$defs": {"Tree": tree}})["properties"]["child"]
+
+
+def test_no_two_tools_are_asked_for_with_the_same_words():
+    said = [example.said for examples in EXAMPLES.values() for example in examples]
+
+    assert len(said) == len(set(said))
