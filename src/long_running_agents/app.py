@@ -11,6 +11,7 @@ from pydantic_ai.models import Model
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.toolsets import AbstractToolset
 
+from long_running_agents.agent.fitting import check_window
 from long_running_agents.agent.history import View
 from long_running_agents.agent.hub import Hub
 from long_running_agents.agent.prompt import instructions
@@ -21,13 +22,19 @@ from long_running_agents.clock import SystemClock
 from long_running_agents.config import Loaded, Settings, load
 from long_running_agents.config.settings import ModelSettings as ChosenModel
 from long_running_agents.domain.budget import Limits
+from long_running_agents.domain.fitting import WindowOf
 from long_running_agents.domain.history import Window
 from long_running_agents.domain.policy import Rules
 from long_running_agents.domain.ports import Clock
 from long_running_agents.engine.local import LocalEngine
 from long_running_agents.home import Home
 from long_running_agents.logs import log_to
-from long_running_agents.models.factory import ModelFactory, ModelSource, OneModel
+from long_running_agents.models.factory import (
+    ModelFactory,
+    ModelSource,
+    OneModel,
+    configured_name,
+)
 from long_running_agents.store import events
 from long_running_agents.store.database import Database
 from long_running_agents.store.opening import open_database
@@ -61,6 +68,7 @@ async def open_app(
     model: Model | None = None,
     toolsets: Sequence[AbstractToolset[TurnDeps]] = (),
     clock: Clock | None = None,
+    windows: WindowOf | None = None,
 ) -> AsyncGenerator[App]:
     """Open a home: interrupted turns go on by themselves.
 
@@ -69,12 +77,15 @@ async def open_app(
         model: A model to use instead of the configured ones.
         toolsets: Tools of your own, beside the built-in ones.
         clock: Another clock than the machine's.
+        windows: Whoever knows the context windows of models that no setting gives.
     """
     loaded = loaded or load()
     clock = clock or SystemClock()
     # Its first-run banner would land in the middle of a conversation.
     pydantic_ai.BANNER_ENABLED = False
     home = Home(loaded.home)
+    settings = _run_settings(loaded, home)
+    windows = _windows(loaded, model, windows, settings)
     async with (
         open_database(loaded, clock) as database,
         httpx2.AsyncClient(
@@ -90,7 +101,8 @@ async def open_app(
                 hub=hub,
                 clock=clock,
                 toolsets=[*built_in(), *toolsets],
-                settings=_run_settings(loaded, home),
+                settings=settings,
+                windows=windows,
             )
             turns = TurnService(
                 database=database,
@@ -119,6 +131,24 @@ def _models(loaded: Loaded, model: Model | None, client: httpx2.AsyncClient) -> 
     if model is not None:
         return OneModel(model)
     return ModelFactory(loaded.settings.agent.model, loaded.variables, client)
+
+
+def _windows(
+    loaded: Loaded, model: Model | None, others: WindowOf | None, settings: RunSettings
+) -> WindowOf:
+    """The windows of models; that of the chosen one has been found to hold the instructions."""
+    chosen = loaded.settings.agent.model
+    own = configured_name(chosen) if model is None else model.model_name
+
+    def window(name: str) -> int | None:
+        if name == own and chosen.context_window is not None:
+            return chosen.context_window
+        return None if others is None else others(name)
+
+    known = None if own is None else window(own)
+    if known is not None:
+        check_window(known, settings.instructions(), chosen.max_tokens)
+    return window
 
 
 def _view(settings: Settings) -> View:

@@ -1,0 +1,256 @@
+"""How a request is fitted to a model's context window: sizes in, decisions out."""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+from math import ceil
+
+WindowOf = Callable[[str], int | None]
+"""The context window of a model, by its name, in tokens; None when nobody knows."""
+
+_TOOL_SHARE = 0.25
+_FOUND_SHARE = 0.15
+_RESULT_SHARE = 0.125
+_OUTPUT_SHARE = 0.25
+_LONGEST_OUTPUT = 16_000
+_SHORTEST_RESULT = 1600
+_LEAST_ROOM = 256
+"""Tokens a conversation needs at least: a question, a call and its result."""
+
+_LOW = 0.5
+"""How full the room is left when it was shortened: the rest fills with an unchanged beginning."""
+_DIGEST_SHARE = 0.2
+_DIGEST_FRAME = 50
+_KEPT = 4
+"""Newest messages that are never put aside or folded: two calls with their results."""
+
+_CHARACTERS_PER_TOKEN = 3
+
+
+def weight(text: str) -> int:
+    """How long a text is for a model: characters, or bytes where scripts need more tokens."""
+    return len(text) if text.isascii() else len(text.encode())
+
+
+def tokens(weighed: int) -> int:
+    """Guess tokens from a weight; errs on the high side for prose."""
+    return weighed // _CHARACTERS_PER_TOKEN + 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Allotment:
+    """How a window is shared out, in tokens unless said otherwise."""
+
+    window: int
+    prompt: int
+    """What all of the request may take; the rest is for the answer."""
+    tools: int
+    """What the tools may take."""
+    found: int
+    """What tools that were searched for may take beside that."""
+    result: int
+    """The longest tool result shown whole, in characters."""
+
+
+def allot(window: int, max_output: int | None = None) -> Allotment:
+    """Share out a window.
+
+    Args:
+        window: All there is.
+        max_output: The longest answer, where it is set.
+    """
+    output = min(int(window * _OUTPUT_SHARE), _LONGEST_OUTPUT)
+    if max_output is not None:
+        output = min(max_output, window // 2)
+    return Allotment(
+        window=window,
+        prompt=window - output,
+        tools=int(window * _TOOL_SHARE),
+        found=int(window * _FOUND_SHARE),
+        result=max(_SHORTEST_RESULT, int(window * _RESULT_SHARE * _CHARACTERS_PER_TOKEN)),
+    )
+
+
+def room(allotment: Allotment, base: int, ratio: float) -> int:
+    """What is left for the conversation, in estimated tokens.
+
+    Args:
+        allotment: How the window is shared out.
+        base: The estimate for instructions and tools.
+        ratio: Real tokens for each estimated one; taken in tenths, so that the room stays the
+            same while the ratio is found.
+    """
+    return int(allotment.prompt / (ceil(ratio * 10) / 10)) - base
+
+
+def enough(room_left: int) -> bool:
+    """Whether a conversation can be held in this much room."""
+    return room_left >= _LEAST_ROOM
+
+
+_LEAST_RATIO = 0.7
+_LARGEST_RATIO = 3.0
+_FORGETTING = 0.2
+
+
+def calibrated(ratio: float, estimated: int, reported: int) -> float:
+    """The ratio of real to estimated tokens after one more request told its real size.
+
+    More is believed at once, less only by and by: a server that has silently cut the prompt
+    reports little.
+    """
+    if estimated <= 0 or reported <= 0:
+        return ratio
+    seen = min(max(reported / estimated, _LEAST_RATIO), _LARGEST_RATIO)
+    return seen if seen > ratio else ratio + (seen - ratio) * _FORGETTING
+
+
+_NUMBER = re.compile(r"\d{3,8}")
+_REFUSED_SHRINK = 0.75
+
+
+def window_after_refusal(message: str, sent: int) -> int:
+    """The window to believe in after a server said that a request was too long.
+
+    Args:
+        message: What the server said; most name the window and the length of the request.
+        sent: What the request was estimated at.
+    """
+    named = [int(number) for number in _NUMBER.findall(message)]
+    least = int(sent * _REFUSED_SHRINK)
+    return max(min([number for number in named if number < sent] or [least]), _LEAST_ROOM)
+
+
+class Role(Enum):
+    """What a message is in the order of a turn."""
+
+    START = "start"
+    """The user's message: a turn begins."""
+    ANSWER = "answer"
+    """The model's words and calls."""
+    RESULTS = "results"
+    """The results of the calls before."""
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One message and what each way of showing it takes."""
+
+    role: Role
+    whole: int
+    aside: int
+    """With long results and arguments put aside."""
+    line: int
+    """As a part of a one-line summary."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """How much of a conversation is shown; three places in the list of its messages.
+
+    Each only ever moves forward, and by leaps, so that the beginning of the prompt stays the same
+    for many steps.
+    """
+
+    first: int = 0
+    """The first message shown: the start of a turn."""
+    folded: int = 0
+    """Messages of the first turn before this one are one line each."""
+    aside: int = 0
+    """Messages before this one have their long results put aside."""
+
+
+def size(items: Sequence[Item], cut: Cut, room: int) -> int:
+    """Tokens a conversation takes with this cut."""
+    begin = max(cut.first, cut.folded)
+    total = sum(item.aside for item in items[begin : cut.aside])
+    total += sum(item.whole for item in items[max(begin, cut.aside) :])
+    if cut.folded > cut.first:
+        lines = sum(item.line for item in items[cut.first + 1 : cut.folded])
+        total += items[cut.first].whole + min(lines + _DIGEST_FRAME, digest_room(room))
+    return total
+
+
+def digest_room(room: int) -> int:
+    """What the summary of folded steps may take."""
+    return int(room * _DIGEST_SHARE)
+
+
+def least(items: Sequence[Item]) -> int:
+    """Tokens a conversation takes at least: the user's message and the newest step."""
+    start = max((place for place, item in enumerate(items) if item.role is Role.START), default=0)
+    newest = max(start + 1, len(items) - 2)
+    shown = [items[start], *items[newest:]]
+    return int(sum(item.whole for item in shown) / (1 - _DIGEST_SHARE))
+
+
+def advance(cut: Cut, items: Sequence[Item], room: int) -> Cut:
+    """Move the cut if the conversation has outgrown its room; then far enough to last a while."""
+    if size(items, cut, room) <= room:
+        return cut
+    goal = int(room * _LOW)
+    for shorten in (_put_aside, _drop_turns, _fold):
+        cut = shorten(cut, items, room, goal)
+        if size(items, cut, room) <= goal:
+            break
+    return cut
+
+
+def retrace(items: Sequence[Item], room: int) -> Cut:
+    """The cut a conversation has come to, step by step, had it been watched from its beginning.
+
+    A turn that goes on after a restart, or follows another, so has the beginning that its
+    predecessor had.
+    """
+    cut = Cut()
+    if size(items, cut, room) <= room:
+        return cut
+    for place, item in enumerate(items):
+        if item.role is not Role.ANSWER:
+            cut = advance(cut, items[: place + 1], room)
+    return cut
+
+
+def _put_aside(cut: Cut, items: Sequence[Item], room: int, goal: int) -> Cut:
+    """Put the oldest results aside."""
+    excess = size(items, cut, room) - goal
+    shown = max(cut.first, cut.folded)
+    place = cut.aside
+    while place < len(items) - _KEPT and excess > 0:
+        if place >= shown:
+            excess -= items[place].whole - items[place].aside
+        place += 1
+    return replace(cut, aside=max(place, cut.aside))
+
+
+def _drop_turns(cut: Cut, items: Sequence[Item], room: int, goal: int) -> Cut:
+    """Leave out the oldest turns; the running one stays."""
+    starts = [place for place, item in enumerate(items) if item.role is Role.START]
+    for start in starts:
+        if size(items, cut, room) <= goal:
+            break
+        if start > cut.first:
+            cut = replace(cut, first=start)
+    return cut
+
+
+def _fold(cut: Cut, items: Sequence[Item], room: int, goal: int) -> Cut:
+    """Fold the oldest steps of the only turn left into one line each."""
+    if items[cut.first].role is not Role.START:
+        return cut
+    for place in range(max(cut.folded, cut.first + 2), len(items) - 1):
+        if items[place].role is Role.ANSWER:
+            cut = replace(cut, folded=place)
+            if size(items, cut, room) <= goal:
+                break
+    return cut
+
+
+_SENTENCE = re.compile(r"(?<=[.!?])\s")
+
+
+def first_sentence(text: str) -> str:
+    """A description in short."""
+    line = text.strip().split("\n", 1)[0]
+    return _SENTENCE.split(line, maxsplit=1)[0]
