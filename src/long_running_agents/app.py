@@ -84,8 +84,7 @@ async def open_app(
     # Its first-run banner would land in the middle of a conversation.
     pydantic_ai.BANNER_ENABLED = False
     home = Home(loaded.home)
-    settings = _run_settings(loaded, home)
-    windows = _windows(loaded, model, windows, settings)
+    settings = _run_settings(loaded, home, model, windows)
     async with (
         open_database(loaded, clock) as database,
         httpx2.AsyncClient(
@@ -102,7 +101,6 @@ async def open_app(
                 clock=clock,
                 toolsets=[*built_in(), *toolsets],
                 settings=settings,
-                windows=windows,
             )
             turns = TurnService(
                 database=database,
@@ -133,24 +131,6 @@ def _models(loaded: Loaded, model: Model | None, client: httpx2.AsyncClient) -> 
     return ModelFactory(loaded.settings.agent.model, loaded.variables, client)
 
 
-def _windows(
-    loaded: Loaded, model: Model | None, others: WindowOf | None, settings: RunSettings
-) -> WindowOf:
-    """The windows of models; that of the chosen one has been found to hold the instructions."""
-    chosen = loaded.settings.agent.model
-    own = configured_name(chosen) if model is None else model.model_name
-
-    def window(name: str) -> int | None:
-        if name == own and chosen.context_window is not None:
-            return chosen.context_window
-        return None if others is None else others(name)
-
-    known = None if own is None else window(own)
-    if known is not None:
-        check_window(known, settings.instructions(), chosen.max_tokens)
-    return window
-
-
 def _view(settings: Settings) -> View:
     return View(
         window=Window(settings.sessions.max_history_messages),
@@ -158,8 +138,11 @@ def _view(settings: Settings) -> View:
     )
 
 
-def _run_settings(loaded: Loaded, home: Home) -> RunSettings:
+def _run_settings(
+    loaded: Loaded, home: Home, model: Model | None, windows: WindowOf | None
+) -> RunSettings:
     agent = loaded.settings.agent
+    own = configured_name(agent.model) if model is None else model.model_name
     workspace = Path(agent.workspace).expanduser() if agent.workspace else home.workspace
     limits = Limits(
         steps=agent.max_loop_iterations,
@@ -168,8 +151,20 @@ def _run_settings(loaded: Loaded, home: Home) -> RunSettings:
         tool_calls=agent.limits.tool_calls,
         seconds=agent.limits.seconds,
     )
+
+    def window(name: str | None) -> int | None:
+        if name == own and agent.model.context_window is not None:
+            return agent.model.context_window
+        return None if windows is None or name is None else windows(name)
+
+    def text() -> str:
+        return instructions(agent.name, _character(workspace))
+
+    if (known := window(own)) is not None:
+        check_window(known, text(), agent.model.max_tokens)
     return RunSettings(
-        instructions=lambda: instructions(agent.name, _character(workspace)),
+        instructions=text,
+        windows=window,
         limits=limits,
         rules=Rules(allow=agent.tools.allow, require_approval=agent.tools.require_approval),
         tool_timeout=agent.tools.timeout,

@@ -27,10 +27,9 @@ from long_running_agents.models.listening import Choice
 from long_running_agents.tools import selection
 from long_running_agents.tools.ring import Ask, Ring
 
-_FRAME = 64
-"""Tokens for a server's template and our note that something is left out."""
-_SHORTEST = 200
-"""The least that is shown of a long result, in characters."""
+_FRAME = 200
+"""Tokens for what comes to a request on its way: a server's template, the library's announcements,
+and our note that something is left out."""
 _TOO_LONG = (
     "context length",
     "context_length",
@@ -140,7 +139,7 @@ class Fitter:
     ) -> tuple[list[ModelMessage], int]:
         size = 0
         # What cannot be put aside, the newest step, may have to be shown shorter.
-        for longest in (allotment.result, allotment.result // 4, _SHORTEST):
+        for longest in (allotment.result, allotment.result // 4, 0):
             sights = self._look(messages, longest)
             items = [seen.item for seen in sights]
             size = fitting.least(items)
@@ -223,8 +222,7 @@ class Fitting(Ring):
         context.messages = fitted.messages
         context.model_request_parameters = fitted.parameters
         response = await ask(context)
-        # What is stored of this request is its last message, and that is whole.
-        context.messages = [*fitted.messages[:-1], messages[-1]]
+        # Outside, a call of any tool is known; and what was not sent was not paid for.
         context.model_request_parameters = parameters
         return response
 

@@ -55,6 +55,7 @@ class RunSettings:
     """What the runner needs of the settings."""
 
     instructions: Callable[[], str]
+    windows: WindowOf
     limits: Limits
     rules: Rules
     tool_timeout: float
@@ -75,14 +76,13 @@ class TurnRunner:
         clock: Clock,
         toolsets: Sequence[AbstractToolset[TurnDeps]],
         settings: RunSettings,
-        windows: WindowOf,
     ) -> None:
         self._database = database
         self._hub = hub
         self._clock = clock
         self._settings = settings
         self._prices = PriceList()
-        self._gauges = Gauges(windows)
+        self._gauges = Gauges(settings.windows)
         self._tool_search = tool_search()
         self._agent: Agent[TurnDeps, str | DeferredToolRequests] = Agent(
             deps_type=TurnDeps,

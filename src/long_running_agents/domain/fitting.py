@@ -20,6 +20,8 @@ _LEAST_ROOM = 256
 
 _LOW = 0.5
 """How full the room is left when it was shortened: the rest fills with an unchanged beginning."""
+_FULL = 0.75
+"""How full it may be left when going further would cost more of what was said."""
 _DIGEST_SHARE = 0.2
 _DIGEST_FRAME = 50
 _KEPT = 4
@@ -181,8 +183,9 @@ def least(items: Sequence[Item]) -> int:
     """Tokens a conversation takes at least: the user's message and the newest step."""
     start = max((place for place, item in enumerate(items) if item.role is Role.START), default=0)
     newest = max(start + 1, len(items) - 2)
-    shown = [items[start], *items[newest:]]
-    return int(sum(item.whole for item in shown) / (1 - _DIGEST_SHARE))
+    total = items[start].whole + sum(item.whole for item in items[newest:])
+    # With steps in between, there is a summary to leave room for.
+    return total if newest == start + 1 else int(total / (1 - _DIGEST_SHARE))
 
 
 def advance(cut: Cut, items: Sequence[Item], room: int) -> Cut:
@@ -192,7 +195,7 @@ def advance(cut: Cut, items: Sequence[Item], room: int) -> Cut:
     goal = int(room * _LOW)
     for shorten in (_put_aside, _drop_turns, _fold):
         cut = shorten(cut, items, room, goal)
-        if size(items, cut, room) <= goal:
+        if size(items, cut, room) <= room * _FULL:
             break
     return cut
 
