@@ -84,7 +84,6 @@ async def open_app(
     # Its first-run banner would land in the middle of a conversation.
     pydantic_ai.BANNER_ENABLED = False
     home = Home(loaded.home)
-    settings = _run_settings(loaded, home, model, windows)
     async with (
         open_database(loaded, clock) as database,
         httpx2.AsyncClient(
@@ -100,7 +99,7 @@ async def open_app(
                 hub=hub,
                 clock=clock,
                 toolsets=[*built_in(), *toolsets],
-                settings=settings,
+                settings=_run_settings(loaded, home, model, windows),
             )
             turns = TurnService(
                 database=database,

@@ -1,7 +1,7 @@
 """Requests are fitted to the window of the model that is asked; what is stored stays whole."""
 
 from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,7 +21,7 @@ from typing_extensions import override
 from long_running_agents.agent import view
 from long_running_agents.agent.view import Sight
 from long_running_agents.domain import fitting
-from long_running_agents.domain.fitting import Allotment, Cut, Item, Role, WindowOf
+from long_running_agents.domain.fitting import Allotment, Conversation, Cut, Role, WindowOf
 from long_running_agents.errors import ConfigError, UsageError
 from long_running_agents.models.listening import Choice
 from long_running_agents.tools import selection
@@ -30,6 +30,7 @@ from long_running_agents.tools.ring import Ask, Ring
 _FRAME = 200
 """Tokens for what comes to a request on its way: a server's template, the library's announcements,
 and our note that something is left out."""
+_TOO_LARGE = 413
 _TOO_LONG = (
     "context length",
     "context_length",
@@ -141,23 +142,23 @@ class Fitter:
         # What cannot be put aside, the newest step, may have to be shown shorter.
         for longest in (allotment.result, allotment.result // 4, 0):
             sights = self._look(messages, longest)
-            items = [seen.item for seen in sights]
-            size = fitting.least(items)
+            talk = Conversation([seen.item for seen in sights])
+            size = talk.least()
             if size <= room:
-                cut = self._moved(messages[0], items, room)
-                view_of = view.shown(sights, cut, fitting.digest_room(room) * 3)
-                return view_of, fitting.size(items, cut, room)
+                cut = self._moved(messages[0], talk, room)
+                shown = view.shown(sights, cut, fitting.digest_room(room) * 3)
+                return shown, talk.size(cut, room)
         raise UsageError(
             f"The newest message takes about {size} tokens, and the model's window of"
             f" {allotment.window} leaves {room} for the conversation.",
             hint="Shorten it, or choose a model with a larger window.",
         )
 
-    def _moved(self, origin: ModelMessage, items: Sequence[Item], room: int) -> Cut:
+    def _moved(self, origin: ModelMessage, talk: Conversation, room: int) -> Cut:
         if self._cut is None or origin is not self._origin:
             self._origin = origin
-            self._cut = fitting.retrace(items, room)
-        self._cut = fitting.advance(self._cut, items, room)
+            self._cut = fitting.retrace(talk, room)
+        self._cut = fitting.advance(self._cut, talk, room)
         return self._cut
 
     def _look(self, messages: Sequence[ModelMessage], longest: int) -> list[Sight]:
@@ -242,6 +243,26 @@ class FittedModel(WrapperModel):
         self._fitted = fitted
 
     @override
+    async def request(
+        self,
+        messages: list[ModelMessage],
+        model_settings: ModelSettings | None,
+        model_request_parameters: ModelRequestParameters,
+    ) -> ModelResponse:
+        request = self._fit(messages, model_settings, model_request_parameters)
+        try:
+            response = await self.wrapped.request(
+                request.messages, model_settings, request.parameters
+            )
+        except ModelHTTPError as refusal:
+            request = self._again(refusal, request, model_settings)
+            response = await self.wrapped.request(
+                request.messages, model_settings, request.parameters
+            )
+        self._learn(request, response.usage.input_tokens)
+        return response
+
+    @override
     @asynccontextmanager
     async def request_stream(
         self,
@@ -250,37 +271,58 @@ class FittedModel(WrapperModel):
         model_request_parameters: ModelRequestParameters,
         run_context: RunContext[Any] | None = None,
     ) -> AsyncGenerator[StreamedResponse]:
-        gauge, window = self._fitter.gauge, self._fitter.gauge.holds
-        request = Fitted(messages, model_request_parameters, 0)
-        if window is not None and not self._fitted:
-            request = self._fitter.fit(window, messages, model_request_parameters, model_settings)
+        request = self._fit(messages, model_settings, model_request_parameters)
         async with AsyncExitStack() as stack:
             try:
                 stream = await stack.enter_async_context(self._open(request, model_settings))
             except ModelHTTPError as refusal:
-                if not _too_long(refusal):
-                    raise
                 request = self._again(refusal, request, model_settings)
                 stream = await stack.enter_async_context(self._open(request, model_settings))
             yield stream
-            if gauge.holds is not None and stream.usage.input_tokens:
-                sent = request.tokens or self._fitter.measure(request.messages, request.parameters)
-                gauge.ratio = fitting.calibrated(gauge.ratio, sent, stream.usage.input_tokens)
+            self._learn(request, stream.usage.input_tokens)
 
-    def _open(self, request: Fitted, settings: ModelSettings | None) -> Any:
+    def _open(
+        self, request: Fitted, settings: ModelSettings | None
+    ) -> AbstractAsyncContextManager[StreamedResponse]:
         return self.wrapped.request_stream(request.messages, settings, request.parameters)
+
+    def _fit(
+        self,
+        messages: list[ModelMessage],
+        settings: ModelSettings | None,
+        parameters: ModelRequestParameters,
+    ) -> Fitted:
+        window = self._fitter.gauge.holds
+        if window is None or self._fitted:
+            return Fitted(messages, parameters, 0)
+        try:
+            return self._fitter.fit(window, messages, parameters, settings)
+        except UsageError as error:
+            # Too small for this conversation, as its server would say: the next may be larger.
+            raise ModelHTTPError(_TOO_LARGE, self.model_name, str(error)) from error
 
     def _again(
         self, refusal: ModelHTTPError, request: Fitted, settings: ModelSettings | None
     ) -> Fitted:
-        """The request once more, shorter."""
+        """The request once more, shorter, if it was refused for its length."""
+        if not _too_long(refusal):
+            raise refusal
         gauge = self._fitter.gauge
         sent = self._fitter.measure(request.messages, request.parameters)
         learned = fitting.window_after_refusal(str(refusal.body), sent)
         gauge.refused = min(learned, gauge.holds or learned)
-        return self._fitter.tighter().fit(
-            gauge.refused, request.messages, request.parameters, settings
-        )
+        try:
+            return self._fitter.tighter().fit(
+                gauge.refused, request.messages, request.parameters, settings
+            )
+        except UsageError:
+            raise refusal from None
+
+    def _learn(self, request: Fitted, reported: int) -> None:
+        gauge = self._fitter.gauge
+        if gauge.holds is not None and reported:
+            sent = request.tokens or self._fitter.measure(request.messages, request.parameters)
+            gauge.ratio = fitting.calibrated(gauge.ratio, sent, reported)
 
 
 def too_small(allotment: Allotment, instructions: int, tools: int) -> ConfigError:

@@ -1,9 +1,11 @@
 """How a request is fitted to a model's context window: sizes in, decisions out."""
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
+from itertools import accumulate
 from math import ceil
 
 WindowOf = Callable[[str], int | None]
@@ -108,7 +110,7 @@ def calibrated(ratio: float, estimated: int, reported: int) -> float:
     return seen if seen > ratio else ratio + (seen - ratio) * _FORGETTING
 
 
-_NUMBER = re.compile(r"\d{3,8}")
+_NUMBER = re.compile(r"\d{4,8}")
 _REFUSED_SHRINK = 0.75
 
 
@@ -163,15 +165,44 @@ class Cut:
     """Messages before this one have their long results put aside."""
 
 
-def size(items: Sequence[Item], cut: Cut, room: int) -> int:
-    """Tokens a conversation takes with this cut."""
-    begin = max(cut.first, cut.folded)
-    total = sum(item.aside for item in items[begin : cut.aside])
-    total += sum(item.whole for item in items[max(begin, cut.aside) :])
-    if cut.folded > cut.first:
-        lines = sum(item.line for item in items[cut.first + 1 : cut.folded])
-        total += items[cut.first].whole + min(lines + _DIGEST_FRAME, digest_room(room))
-    return total
+class Conversation:
+    """The messages of a conversation by their sizes; the size of any part is known at once."""
+
+    def __init__(self, items: Sequence[Item]) -> None:
+        self.items = items
+        self._whole = [0, *accumulate(item.whole for item in items)]
+        self._aside = [0, *accumulate(item.aside for item in items)]
+        self._line = [0, *accumulate(item.line for item in items)]
+        self._starts = [place for place, item in enumerate(items) if item.role is Role.START]
+
+    def size(self, cut: Cut, room: int, end: int | None = None) -> int:
+        """Tokens the conversation takes with this cut.
+
+        Args:
+            cut: How much of it is shown.
+            room: What it may take, of which a share is for the summary.
+            end: How many messages there are, when only an earlier state is looked at.
+        """
+        end = len(self.items) if end is None else end
+        begin = max(cut.first, cut.folded)
+        middle = min(max(begin, cut.aside), end)
+        total = self._aside[middle] - self._aside[begin] + self._whole[end] - self._whole[middle]
+        if cut.folded > cut.first:
+            lines = self._line[cut.folded] - self._line[cut.first + 1] + _DIGEST_FRAME
+            total += self.items[cut.first].whole + min(lines, digest_room(room))
+        return total
+
+    def starts(self, after: int, end: int) -> list[int]:
+        """Where turns begin between two places."""
+        return self._starts[bisect_right(self._starts, after) : bisect_left(self._starts, end)]
+
+    def least(self) -> int:
+        """Tokens it takes at least: the user's message and the newest step."""
+        start = self._starts[-1] if self._starts else 0
+        newest = max(start + 1, len(self.items) - 2)
+        total = self.items[start].whole + self._whole[-1] - self._whole[newest]
+        # With steps in between, there is a summary to leave room for.
+        return total if newest == start + 1 else int(total / (1 - _DIGEST_SHARE))
 
 
 def digest_room(room: int) -> int:
@@ -179,73 +210,59 @@ def digest_room(room: int) -> int:
     return int(room * _DIGEST_SHARE)
 
 
-def least(items: Sequence[Item]) -> int:
-    """Tokens a conversation takes at least: the user's message and the newest step."""
-    start = max((place for place, item in enumerate(items) if item.role is Role.START), default=0)
-    newest = max(start + 1, len(items) - 2)
-    total = items[start].whole + sum(item.whole for item in items[newest:])
-    # With steps in between, there is a summary to leave room for.
-    return total if newest == start + 1 else int(total / (1 - _DIGEST_SHARE))
-
-
-def advance(cut: Cut, items: Sequence[Item], room: int) -> Cut:
+def advance(cut: Cut, talk: Conversation, room: int, end: int | None = None) -> Cut:
     """Move the cut if the conversation has outgrown its room; then far enough to last a while."""
-    if size(items, cut, room) <= room:
+    end = len(talk.items) if end is None else end
+    if talk.size(cut, room, end) <= room:
         return cut
-    goal = int(room * _LOW)
     for shorten in (_put_aside, _drop_turns, _fold):
-        cut = shorten(cut, items, room, goal)
-        if size(items, cut, room) <= room * _FULL:
+        cut = shorten(cut, talk, room, end)
+        if talk.size(cut, room, end) <= room * _FULL:
             break
     return cut
 
 
-def retrace(items: Sequence[Item], room: int) -> Cut:
+def retrace(talk: Conversation, room: int) -> Cut:
     """The cut a conversation has come to, step by step, had it been watched from its beginning.
 
     A turn that goes on after a restart, or follows another, so has the beginning that its
     predecessor had.
     """
     cut = Cut()
-    if size(items, cut, room) <= room:
+    if talk.size(cut, room) <= room:
         return cut
-    for place, item in enumerate(items):
+    for place, item in enumerate(talk.items):
         if item.role is not Role.ANSWER:
-            cut = advance(cut, items[: place + 1], room)
+            cut = advance(cut, talk, room, place + 1)
     return cut
 
 
-def _put_aside(cut: Cut, items: Sequence[Item], room: int, goal: int) -> Cut:
+def _put_aside(cut: Cut, talk: Conversation, room: int, end: int) -> Cut:
     """Put the oldest results aside."""
-    excess = size(items, cut, room) - goal
-    shown = max(cut.first, cut.folded)
-    place = cut.aside
-    while place < len(items) - _KEPT and excess > 0:
-        if place >= shown:
-            excess -= items[place].whole - items[place].aside
+    place = max(cut.aside, cut.first, cut.folded)
+    while place < end - _KEPT and talk.size(cut, room, end) > room * _LOW:
         place += 1
-    return replace(cut, aside=max(place, cut.aside))
-
-
-def _drop_turns(cut: Cut, items: Sequence[Item], room: int, goal: int) -> Cut:
-    """Leave out the oldest turns; the running one stays."""
-    starts = [place for place, item in enumerate(items) if item.role is Role.START]
-    for start in starts:
-        if size(items, cut, room) <= goal:
-            break
-        if start > cut.first:
-            cut = replace(cut, first=start)
+        cut = replace(cut, aside=place)
     return cut
 
 
-def _fold(cut: Cut, items: Sequence[Item], room: int, goal: int) -> Cut:
+def _drop_turns(cut: Cut, talk: Conversation, room: int, end: int) -> Cut:
+    """Leave out the oldest turns; the running one stays."""
+    for start in talk.starts(cut.first, end):
+        if talk.size(cut, room, end) <= room * _LOW:
+            break
+        cut = replace(cut, first=start)
+    return cut
+
+
+def _fold(cut: Cut, talk: Conversation, room: int, end: int) -> Cut:
     """Fold the oldest steps of the only turn left into one line each."""
-    if items[cut.first].role is not Role.START:
+    if talk.items[cut.first].role is not Role.START:
         return cut
-    for place in range(max(cut.folded, cut.first + 2), len(items) - 1):
-        if items[place].role is Role.ANSWER:
+    for place in range(max(cut.folded, cut.first + 2), end - 1):
+        if talk.items[place].role is Role.ANSWER:
             cut = replace(cut, folded=place)
-            if size(items, cut, room) <= goal:
+            if talk.size(cut, room, end) <= room * _LOW:
                 break
     return cut
 

@@ -2,23 +2,34 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from long_running_agents.domain import fitting
 from long_running_agents.domain.fitting import (
+    Conversation,
     Cut,
     Item,
     Role,
-    advance,
     allot,
     calibrated,
     enough,
     first_sentence,
-    least,
-    retrace,
     room,
-    size,
     tokens,
     weight,
     window_after_refusal,
 )
+
+
+def size(items, cut, space):
+    return Conversation(items).size(cut, space)
+
+
+def advance(cut, items, space):
+    return fitting.advance(cut, Conversation(items), space)
+
+
+def retrace(items, space):
+    return fitting.retrace(Conversation(items), space)
+
 
 START, ANSWER, RESULTS = Role.START, Role.ANSWER, Role.RESULTS
 
@@ -125,8 +136,15 @@ def test_whatever_can_fit_fits_and_nothing_is_torn(items, space):
     assert cut.folded <= cut.first or items[cut.folded].role is ANSWER
     last = max(place for place, item in enumerate(items) if item.role is START)
     assert cut.first <= last
-    if least(items) <= space:
+    if Conversation(items).least() <= space:
         assert size(items, cut, space) <= space
+
+
+def test_a_very_long_turn_is_retraced_in_no_time():
+    items = running(20_000, result=400)
+    cut = retrace(items, 2000)
+    assert len(items) - cut.folded < 20
+    assert size(items, cut, 2000) <= 2000
 
 
 def test_the_ratio_follows_reports_up_at_once_and_down_slowly():
@@ -143,7 +161,7 @@ def test_the_ratio_follows_reports_up_at_once_and_down_slowly():
         ("maximum context length is 4096 tokens, you requested 9000 tokens", 4096),
         ("the request exceeds the available context size (2048 tokens)", 2048),
         ("prompt is too long", 6000),
-        ("prompt is too long by 100 tokens", 256),
+        ("prompt is too long by 100 tokens", 6000),
     ],
 )
 def test_a_refusal_names_the_window_or_is_taken_as_a_hint(said, window):
