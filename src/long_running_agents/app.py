@@ -11,6 +11,7 @@ from pydantic_ai.models import Model
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.toolsets import AbstractToolset
 
+from long_running_agents.agent.fitting import check_window
 from long_running_agents.agent.history import View
 from long_running_agents.agent.hub import Hub
 from long_running_agents.agent.prompt import instructions
@@ -21,13 +22,19 @@ from long_running_agents.clock import SystemClock
 from long_running_agents.config import Loaded, Settings, load
 from long_running_agents.config.settings import ModelSettings as ChosenModel
 from long_running_agents.domain.budget import Limits
+from long_running_agents.domain.fitting import WindowOf
 from long_running_agents.domain.history import Window
 from long_running_agents.domain.policy import Rules
 from long_running_agents.domain.ports import Clock
 from long_running_agents.engine.local import LocalEngine
 from long_running_agents.home import Home
 from long_running_agents.logs import log_to
-from long_running_agents.models.factory import ModelFactory, ModelSource, OneModel
+from long_running_agents.models.factory import (
+    ModelFactory,
+    ModelSource,
+    OneModel,
+    configured_name,
+)
 from long_running_agents.store import events
 from long_running_agents.store.database import Database
 from long_running_agents.store.opening import open_database
@@ -61,6 +68,7 @@ async def open_app(
     model: Model | None = None,
     toolsets: Sequence[AbstractToolset[TurnDeps]] = (),
     clock: Clock | None = None,
+    windows: WindowOf | None = None,
 ) -> AsyncGenerator[App]:
     """Open a home: interrupted turns go on by themselves.
 
@@ -69,6 +77,7 @@ async def open_app(
         model: A model to use instead of the configured ones.
         toolsets: Tools of your own, beside the built-in ones.
         clock: Another clock than the machine's.
+        windows: Whoever knows the context windows of models that no setting gives.
     """
     loaded = loaded or load()
     clock = clock or SystemClock()
@@ -90,7 +99,7 @@ async def open_app(
                 hub=hub,
                 clock=clock,
                 toolsets=[built_in(), *toolsets],
-                settings=_run_settings(loaded, home),
+                settings=_run_settings(loaded, home, model, windows),
             )
             turns = TurnService(
                 database=database,
@@ -128,8 +137,11 @@ def _view(settings: Settings) -> View:
     )
 
 
-def _run_settings(loaded: Loaded, home: Home) -> RunSettings:
+def _run_settings(
+    loaded: Loaded, home: Home, model: Model | None, windows: WindowOf | None
+) -> RunSettings:
     agent = loaded.settings.agent
+    own = configured_name(agent.model) if model is None else model.model_name
     workspace = Path(agent.workspace).expanduser() if agent.workspace else home.workspace
     limits = Limits(
         steps=agent.max_loop_iterations,
@@ -138,8 +150,20 @@ def _run_settings(loaded: Loaded, home: Home) -> RunSettings:
         tool_calls=agent.limits.tool_calls,
         seconds=agent.limits.seconds,
     )
+
+    def window(name: str | None) -> int | None:
+        if name == own and agent.model.context_window is not None:
+            return agent.model.context_window
+        return None if windows is None or name is None else windows(name)
+
+    def text() -> str:
+        return instructions(agent.name, _character(workspace))
+
+    if (known := window(own)) is not None:
+        check_window(known, text(), agent.model.max_tokens)
     return RunSettings(
-        instructions=lambda: instructions(agent.name, _character(workspace)),
+        instructions=text,
+        windows=window,
         limits=limits,
         rules=Rules(allow=agent.tools.allow, require_approval=agent.tools.require_approval),
         tool_timeout=agent.tools.timeout,

@@ -76,13 +76,13 @@ async def test_money(tmp_path, model_requests):
             agent__model__provider="openai",
             agent__model__model_id="gpt-4o",
             agent__model__base_url=server.url,
-            agent__limits__cost="0.004",
+            agent__limits__cost="0.005",
         ) as app,
     ):
         first = await ended(app, "Cheap")
         total = await app.database.read(usage.total)
         assert first.status is TurnStatus.DONE
-        assert 0 < total.cost < Decimal("0.004")
+        assert 0 < total.cost < Decimal("0.005")
         assert first.spent.cost == total.cost
         dear = await ended(app, "Dear " * 5000)
         assert dear.status is TurnStatus.LIMITED

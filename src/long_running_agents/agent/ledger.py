@@ -49,8 +49,9 @@ class Ledger(Ring):
 
     @override
     async def request(self, context: ModelRequestContext, ask: Ask) -> ModelResponse:
-        response = transcript.with_own_ids(await ask(context), self.recorder.calls)
+        # Taken before it is sent: on its way the library dresses it up for one model and one place.
         request = context.messages[-1]
+        response = transcript.with_own_ids(await ask(context), self.recorder.calls)
         assert isinstance(request, ModelRequest), "the loop always asks with a request"  # noqa: S101
         await self.recorder.step(self._facts(request, response, context))
         return response

@@ -12,6 +12,7 @@ from pydantic_ai.settings import ModelSettings
 from pydantic_ai.toolsets import AbstractToolset
 
 from long_running_agents.agent import transcript
+from long_running_agents.agent.fitting import Fitting, Gauges
 from long_running_agents.agent.hub import Hub
 from long_running_agents.agent.ledger import Ledger
 from long_running_agents.agent.limits import BudgetGuard
@@ -19,6 +20,7 @@ from long_running_agents.agent.outcome import Answered, Failed, Limited, Outcome
 from long_running_agents.agent.recorder import TurnRecorder
 from long_running_agents.agent.words import Words
 from long_running_agents.domain.budget import LimitHit, Limits
+from long_running_agents.domain.fitting import WindowOf
 from long_running_agents.domain.policy import Rules
 from long_running_agents.domain.ports import Clock
 from long_running_agents.domain.redaction import Redactor
@@ -37,6 +39,7 @@ from long_running_agents.tools.containment import Containment
 from long_running_agents.tools.deps import TurnDeps
 from long_running_agents.tools.gate import Gate
 from long_running_agents.tools.ring import Rings
+from long_running_agents.tools.selection import tool_search
 
 log = logging.getLogger(__name__)
 
@@ -52,6 +55,7 @@ class RunSettings:
     """What the runner needs of the settings."""
 
     instructions: Callable[[], str]
+    windows: WindowOf
     limits: Limits
     rules: Rules
     tool_timeout: float
@@ -78,6 +82,8 @@ class TurnRunner:
         self._clock = clock
         self._settings = settings
         self._prices = PriceList()
+        self._gauges = Gauges(settings.windows)
+        self._tool_search = tool_search()
         self._agent: Agent[TurnDeps, str | DeferredToolRequests] = Agent(
             deps_type=TurnDeps,
             output_type=[str, DeferredToolRequests],
@@ -110,9 +116,14 @@ class TurnRunner:
         recorder = TurnRecorder(turn, database=self._database, hub=self._hub, clock=self._clock)
         if not fresh:
             await recorder.load()
-        run = _Run(recorder, choices, self._settings, self._clock, self._prices)
+        fitting = Fitting(choices, self._gauges, self._allowed)
+        run = _Run(recorder, fitting, self._settings, self._clock, self._prices)
         work = asyncio.create_task(self._loop(run, turn.prompt if fresh else None, history))
         return await run.watch(work, stopping)
+
+    def _allowed(self, tool: str) -> bool:
+        allow = self._settings.rules.allow
+        return allow is None or tool in allow
 
     async def _loop(self, run: "_Run", prompt: str | None, history: list[ModelMessage]) -> Outcome:
         result = await self._agent.run(
@@ -128,6 +139,7 @@ class TurnRunner:
             model_settings=self._settings.model,
             instructions=self._settings.instructions(),
             usage_limits=UsageLimits(request_limit=None),
+            toolsets=[self._tool_search] if run.fitting.active else None,
             capabilities=[run.rings],
         )
         if isinstance(result.output, DeferredToolRequests):
@@ -141,16 +153,17 @@ class _Run:
     def __init__(
         self,
         recorder: TurnRecorder,
-        choices: Sequence[Choice],
+        fitting: Fitting,
         settings: RunSettings,
         clock: Clock,
         prices: PriceList,
     ) -> None:
         self.recorder = recorder
+        self.fitting = fitting
         self._clock = clock
         self._limits = settings.limits.times(1 + recorder.turn.renewals)
         self.words = Words(
-            recorder, choices, retries=settings.retries, limits=self._limits, clock=clock
+            recorder, fitting.choices, retries=settings.retries, limits=self._limits, clock=clock
         )
         self._budget = BudgetGuard(recorder, self._limits, prices)
         gate = Gate(settings.rules, recorder, attended=recorder.turn.attended)
@@ -159,6 +172,7 @@ class _Run:
             [
                 gate,
                 Ledger(recorder, self.words, prices, gate.free),
+                fitting,
                 self._budget,
                 Containment(
                     timeout=settings.tool_timeout,

@@ -35,6 +35,8 @@ class ModelSettings(_Section):
     """Address of an OpenAI-compatible server, ending in /v1."""
     max_tokens: int | None = Field(default=None, ge=1)
     """Longest answer, in tokens."""
+    context_window: int | None = Field(default=None, ge=1)
+    """Tokens the model can hold, question and answer together; unset means what is known of it."""
     temperature: float | None = Field(default=None, ge=0, le=2)
     """Sampling temperature."""
     timeout: float = Field(default=300.0, gt=0)

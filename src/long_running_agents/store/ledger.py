@@ -131,3 +131,18 @@ def uncertain(tx: Transaction, session_id: SessionId | None = None) -> list[Tool
     if session_id is not None:
         query = query.where(tool_calls.c.session_id == session_id)
     return [_record(row) for row in tx.execute(query.order_by(tool_calls.c.started_at))]
+
+
+def result_of(tx: Transaction, session_id: SessionId, call_id: str) -> str | None:
+    """The result of a session's call as JSON text; of the newest call where ids repeat."""
+    query = (
+        select(tool_calls.c.result)
+        .where(
+            tool_calls.c.session_id == session_id,
+            tool_calls.c.call_id == call_id,
+            tool_calls.c.result.is_not(None),
+        )
+        .order_by(tool_calls.c.started_at.desc())
+        .limit(1)
+    )
+    return tx.execute(query).scalar()

@@ -4,12 +4,13 @@ from pydantic_ai.toolsets import FunctionToolset
 
 from long_running_agents.tools.conversations import conversations
 from long_running_agents.tools.deps import TurnDeps
+from long_running_agents.tools.results import results
 from long_running_agents.tools.tasks import task_tools
 
 
 def families() -> list[FunctionToolset[TurnDeps]]:
     """Every toolset there is."""
-    return [conversations(), task_tools()]
+    return [conversations(), task_tools(), results()]
 
 
 def built_in() -> FunctionToolset[TurnDeps]:

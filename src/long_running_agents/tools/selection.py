@@ -1,0 +1,208 @@
+"""Which tools a request offers when there is no room for all, and how the rest is found."""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from math import log
+from typing import Any, cast
+
+from pydantic_ai import FunctionToolset, RunContext
+from pydantic_ai.tools import ToolDefinition
+from typing_extensions import TypedDict
+
+from long_running_agents.domain.fitting import Allotment, first_sentence, tokens, weight
+from long_running_agents.domain.tool import Effect
+from long_running_agents.tools.deps import TurnDeps
+from long_running_agents.tools.effects import effect
+from long_running_agents.tools.results import READ_RESULT, results
+
+SEARCH = "search_tools"
+"""The name of the tool that finds tools."""
+
+_CORE = (SEARCH, READ_RESULT)
+_HITS = 5
+_FRAME = 90
+"""Characters the protocol puts around a tool."""
+_WORD = re.compile(r"[a-z0-9]{2,}")
+_NAME_WEIGHT = 3
+
+
+class ToolFound(TypedDict):
+    """A tool as the model reads about it."""
+
+    name: str
+    description: str
+
+
+def tool_search() -> FunctionToolset[TurnDeps]:
+    """The toolset of one tool that finds the others."""
+    tools = FunctionToolset[TurnDeps](id="tool_search")
+
+    @tools.tool(metadata=effect(Effect.READ))
+    async def search_tools(ctx: RunContext[TurnDeps], query: str) -> list[ToolFound]:
+        """Find more tools by what they do; those found can be called from the next step on.
+
+        Args:
+            ctx: The turn that asks.
+            query: A few words, such as 'read a file'.
+        """
+        others = [tool for name, tool in ctx.tools.items() if name not in _CORE]
+        scores = relevance(query, others)
+        best = sorted(others, key=lambda tool: -scores[tool.name])[:_HITS]
+        return [
+            ToolFound(name=tool.name, description=first_sentence(tool.description or ""))
+            for tool in best
+            if scores[tool.name] > 0
+        ]
+
+    return tools
+
+
+def found_in(content: object) -> list[str]:
+    """The names of the tools in a result of the search."""
+    if not isinstance(content, list):
+        return []
+    hits = [cast("dict[str, object]", hit) for hit in cast("list[object]", content) if _is_hit(hit)]
+    return [str(hit["name"]) for hit in hits]
+
+
+def _is_hit(hit: object) -> bool:
+    return isinstance(hit, dict) and "name" in hit
+
+
+def choose(
+    tools: Sequence[ToolDefinition],
+    allotment: Allotment,
+    query: Callable[[], str],
+    found: Iterable[str],
+) -> list[ToolDefinition]:
+    """The tools to offer: all while they fit, then all in short, then the relevant ones in short.
+
+    The order is that of the catalog, so the beginning of the prompt does not depend on the score;
+    tools that were searched for come after it, in the order in which they were found.
+
+    Args:
+        tools: Every tool there is.
+        allotment: How the window is shared out.
+        query: What the turn is about; asked only when there is something to choose.
+        found: The names of the tools that were searched for, the oldest first.
+    """
+    others = [tool for tool in tools if tool.name != SEARCH]
+    if takes(others) <= allotment.tools:
+        return others
+    brief = [in_short(tool) for tool in others]
+    if takes(brief) <= allotment.tools:
+        return brief
+    return _relevant([in_short(tool) for tool in tools], allotment, query(), found)
+
+
+def _relevant(
+    brief: Sequence[ToolDefinition], allotment: Allotment, query: str, found: Iterable[str]
+) -> list[ToolDefinition]:
+    scores = relevance(query, brief)
+    core = [tool for tool in brief if tool.name in _CORE]
+    rest = [tool for tool in brief if tool.name not in _CORE]
+    left = allotment.tools - takes(core)
+    chosen = {tool.name for tool in core}
+    for tool in sorted(rest, key=lambda tool: -scores[tool.name]):
+        if takes([tool]) <= left:
+            chosen.add(tool.name)
+            left -= takes([tool])
+    offered = [tool for tool in brief if tool.name in chosen]
+    wanted = [name for name in dict.fromkeys(found) if name not in chosen]
+    return offered + _newest(wanted, {tool.name: tool for tool in rest}, allotment.found)
+
+
+def _newest(
+    wanted: Sequence[str], tools: Mapping[str, ToolDefinition], most: int
+) -> list[ToolDefinition]:
+    """As many of the tools found last as fit, in the order in which they were found."""
+    kept: list[ToolDefinition] = []
+    for name in reversed(wanted):
+        if name in tools and takes([*kept, tools[name]]) <= most:
+            kept.append(tools[name])
+    return kept[::-1]
+
+
+def core_tools() -> list[ToolDefinition]:
+    """The tools that are always offered, in short."""
+    known = {**results().tools, **tool_search().tools}
+    return [in_short(known[name].tool_def) for name in _CORE]
+
+
+def takes(tools: Iterable[ToolDefinition]) -> int:
+    """Tokens that tools take in a request."""
+    return tokens(
+        sum(
+            weight(tool.name)
+            + weight(tool.description or "")
+            + weight(json.dumps(tool.parameters_json_schema))
+            + _FRAME
+            for tool in tools
+        )
+    )
+
+
+def in_short(tool: ToolDefinition) -> ToolDefinition:
+    """A tool with no more than a sentence for itself and for each argument."""
+    return replace(
+        tool,
+        description=first_sentence(tool.description or ""),
+        parameters_json_schema=_brief_schema(tool.parameters_json_schema),
+    )
+
+
+def _brief_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
+    brief = dict(schema)
+    if isinstance(brief.get("description"), str):
+        brief["description"] = first_sentence(brief["description"])
+    if isinstance(brief.get("properties"), dict):
+        properties = cast("dict[str, dict[str, Any]]", brief["properties"])
+        brief["properties"] = {name: _brief_schema(value) for name, value in properties.items()}
+    return brief
+
+
+def relevance(query: str, tools: Sequence[ToolDefinition]) -> dict[str, float]:
+    """How well each tool matches some words: rare words count more, and a name more than a text."""
+    documents = {tool.name: _words_of(tool) for tool in tools}
+    frequency = Counter(word for words in documents.values() for word in words)
+    asked = set(_words(query))
+    return {
+        name: sum(
+            log(1 + len(documents) / frequency[word]) * min(count, _NAME_WEIGHT + 1)
+            for word, count in words.items()
+            if word in asked
+        )
+        for name, words in documents.items()
+    }
+
+
+def _words_of(tool: ToolDefinition) -> Counter[str]:
+    properties: dict[str, object] = tool.parameters_json_schema.get("properties") or {}
+    words = Counter(_words(f"{tool.description or ''} {' '.join(properties)}"))
+    words.update(_words(tool.name) * _NAME_WEIGHT)
+    return words
+
+
+def _words(text: str) -> list[str]:
+    """Words without the endings that most often keep two forms of one word apart."""
+    found = _WORD.findall(text.lower().replace("_", " "))
+    return [_stem(word) for word in found if word not in _COMMON]
+
+
+_COMMON = frozenset(
+    {"an", "and", "are", "as", "at", "be", "by", "can", "do", "for", "from", "how", "if", "in"}
+    | {"into", "is", "it", "its", "me", "my", "not", "of", "on", "one", "or", "that", "the"}
+    | {"then", "there", "this", "to", "was", "what", "when", "which", "with", "you", "your"}
+)
+
+_SHORTEST_STEM = 3
+
+
+def _stem(word: str) -> str:
+    for ending in ("ing", "ies", "ed", "es", "s"):
+        if word.endswith(ending) and len(word) - len(ending) >= _SHORTEST_STEM:
+            return word.removesuffix(ending)
+    return word
