@@ -28,7 +28,7 @@ class ModelSettings(_Section):
     """Which model answers."""
 
     provider: str = ""
-    """Provider name, such as openai, openrouter, lmstudio, ollama, anthropic or google."""
+    """Provider name, such as openai, openrouter, lmstudio, ollama, anthropic, google or local."""
     model_id: str = ""
     """Model name at that provider, or 'provider:model' in one."""
     base_url: str = ""
@@ -43,6 +43,8 @@ class ModelSettings(_Section):
     """How often a failed request is made again before the next model is tried."""
     fallback: tuple[str, ...] = ()
     """Models to try, in order, when this one does not answer ('provider:model')."""
+    probe: tuple[str, ...] = ("lmstudio:1234", "ollama:11434", "vllm:8000", "llama-server:8080")
+    """Servers of this machine to look for when no model is set, as kind:port."""
 
 
 class ToolSwitches(_Section):
