@@ -123,14 +123,17 @@ def _say(text: str, system: str = "") -> list[ModelMessage]:
 
 async def _ask(model: Model, *, stream: bool) -> _Heard | None:
     """Have the model call a tool; None when the server refuses the request."""
-    parameters = ModelRequestParameters(function_tools=[_TOOL], allow_text_output=False)
-    question = _say(f"Report the word {_WORD}.")
-    try:
-        if not stream:
+    # Some servers refuse to force a call, and make one all the same when they may.
+    for forced in (True, False):
+        parameters = ModelRequestParameters(function_tools=[_TOOL], allow_text_output=not forced)
+        question = _say(f"Report the word {_WORD}.")
+        try:
+            if stream:
+                return await _stream(model, question, parameters)
             return _Heard(await model.request(question, _SHORT, parameters), 1)
-        return await _stream(model, question, parameters)
-    except _FAILURES:
-        return None
+        except _FAILURES:
+            continue
+    return None
 
 
 async def _stream(
