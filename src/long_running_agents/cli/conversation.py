@@ -162,6 +162,8 @@ class Conversation:
         answering = await self.model_name()
         others = [name for name in await looking.at_hand(self.app.loaded) if name != answering]
         lines = [f"model: {answering}", *(f"  /model {name}" for name in others)]
+        if not others:
+            lines.append("no other is at hand; 'lra models list' tells more")
         await self.screen.note("\n".join(lines))
 
     async def _begin(self) -> None:

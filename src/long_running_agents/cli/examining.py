@@ -94,7 +94,7 @@ async def names_to_examine(loaded: "Loaded") -> list[str]:
 def print_examined(examined: Examined) -> None:
     """Print a card, or why there is none."""
     if examined.card is None:
-        click.echo(f"{click.style('problem', fg='red')}  {examined.name}: {safe(examined.error)}")
+        click.echo(f"{click.style('problem', fg='red')}  {safe(examined.error)}")
         if examined.hint:
             click.echo(f"         {safe(examined.hint)}")
         return

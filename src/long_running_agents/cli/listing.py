@@ -1,11 +1,13 @@
 """What `lra models list` lists: everything that can be asked, and what it would take."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from long_running_agents.cli.offering import embedded_of, size
-from long_running_agents.errors import LraError, NotConfigured
+from long_running_agents.cli.output import moment
+from long_running_agents.domain.card import Card
+from long_running_agents.errors import LraError, NotConfigured, StorageFailed
 from long_running_agents.models import choosing, looking, names
 
 if TYPE_CHECKING:
@@ -32,6 +34,8 @@ class Listed:
     """Terms of an embedded model's weights."""
     installed: bool = True
     """False for an embedded model whose weights are not here."""
+    card: Card | None = None
+    """What its last examination found."""
 
 
 async def listed(loaded: "Loaded") -> list[Listed]:
@@ -60,7 +64,8 @@ async def listed(loaded: "Loaded") -> list[Listed]:
         chosen = choosing.choose(settings, loaded.variables, found=found, embedded=here).name
     except NotConfigured:
         chosen = ""
-    return _once(every, chosen)
+    cards = await _cards(loaded)
+    return [_with_card(loaded, each, cards) for each in _once(every, chosen)]
 
 
 def _set(loaded: "Loaded") -> list[Listed]:
@@ -117,3 +122,39 @@ def _once(every: Sequence[Listed], chosen: str) -> list[Listed]:
                 note=each.note or known.note,
             )
     return list(by_name.values())
+
+
+async def _cards(loaded: "Loaded") -> dict[tuple[str, str], Card]:
+    """What was found out about models before, by server and name."""
+    from long_running_agents.clock import SystemClock
+    from long_running_agents.store import cards
+    from long_running_agents.store.opening import database_path, open_database
+
+    if not database_path(loaded).exists():
+        return {}
+    try:
+        async with open_database(loaded, SystemClock(), read_only=True) as database:
+            return {(each.endpoint, each.model): each for each in await database.read(cards.every)}
+    except StorageFailed:
+        # Of an older version, which kept no cards.
+        return {}
+
+
+def _with_card(loaded: "Loaded", each: Listed, cards: Mapping[tuple[str, str], Card]) -> Listed:
+    settings = loaded.settings.agent.model
+    try:
+        name = names.parse(each.name, settings)
+    except LraError:
+        return each
+    server = names.server_of(name, settings)
+    endpoint = server.base_url.rstrip("/") if server else name.provider
+    card = cards.get((loaded.redact(endpoint), name.model))
+    if card is None:
+        return each
+    found = f"tools: {card.tools}, checked {moment(card.checked_at)}"
+    return replace(
+        each,
+        card=card,
+        context_window=each.context_window or card.context_window,
+        note=f"{each.note}; {found}" if each.note else found,
+    )

@@ -14,10 +14,7 @@ if TYPE_CHECKING:
     from long_running_agents.models.choosing import Chosen
     from long_running_agents.models.embedded import Embedded, Weights
 
-SMALL = (
-    "{name} is a small model inside this program: it can chat, but it knows little, errs often and"
-    " is poor at using tools. 'lra models list' shows others."
-)
+SMALL = "{name} is small: it chats, but errs often and uses tools poorly ('lra models list')."
 """The banner of an embedded model: nobody should expect more of it than it can give."""
 
 _LOCAL = "local:"
@@ -51,11 +48,14 @@ async def settle(
         terminal: Whether there is a person who can be asked.
         resuming: Whether the session is an old one, which may have a model of its own.
     """
-    from long_running_agents.models import looking
+    from long_running_agents.models import looking, names
 
     if model is not None and f"{model}:".startswith(_LOCAL):
         return loaded, await _embedded(loaded, model.partition(":")[2])
     if model is not None:
+        settings = loaded.settings.agent.model
+        # Refused now rather than in the middle of the first turn.
+        names.require(names.parse(model, settings), settings, loaded.variables)
         return loaded, model
     try:
         chosen = await looking.decide(loaded)

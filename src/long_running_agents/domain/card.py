@@ -28,14 +28,18 @@ class Card:
     """Whether a prompt that is too long loses its beginning without an error."""
     checked_at: datetime
 
+    @property
+    def tools(self) -> str:
+        """How it calls tools, in a word or two."""
+        return "native" if self.native_tools else "in words" if self.text_tools else "none"
+
     def lines(self) -> list[tuple[str, str]]:
         """The card for a person: what, and what was found."""
-        tools = "native" if self.native_tools else "in words" if self.text_tools else "none"
         window = "unknown" if self.context_window is None else f"{self.context_window} tokens"
         if self.cuts_silently:
             window += ", and longer prompts lose their beginning without an error"
         return [
-            ("tools", tools),
+            ("tools", self.tools),
             ("streaming", _yes(self.streaming)),
             ("streamed tool calls", _yes(self.streamed_calls)),
             ("usage", "reported" if self.usage else "not reported: it is estimated"),

@@ -131,11 +131,12 @@ class Embedded:
             await served
 
     def _module(self, name: str) -> Any:
+        wanted = f"{self._package}.{name}"
         try:
-            return import_module(f"{self._package}.{name}")
+            return import_module(wanted)
         except ModuleNotFoundError as error:
             # Only the package itself may be missing; a broken import inside it is a bug.
-            if error.name and self._package.startswith(error.name):
+            if f"{wanted}.".startswith(f"{error.name}."):
                 return None
             raise
 
