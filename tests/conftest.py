@@ -19,6 +19,8 @@ def _own_world(tmp_path, monkeypatch):
         if name.startswith(_FOREIGN) or name in _FOREIGN_NAMES:
             monkeypatch.delenv(name)
     monkeypatch.setenv("LRA_HOME", str(tmp_path / "home"))
+    # Nor the model servers that happen to run on their machine.
+    monkeypatch.setenv("LRA_AGENT__MODEL__PROBE", "[]")
 
 
 @pytest.fixture(autouse=True)

@@ -16,6 +16,7 @@ from long_running_agents.agent.history import View
 from long_running_agents.agent.hub import Hub
 from long_running_agents.agent.prompt import instructions
 from long_running_agents.agent.runner import RunSettings, TurnRunner
+from long_running_agents.agent.session_models import SessionModels
 from long_running_agents.agent.sessions import SessionService
 from long_running_agents.agent.turns import WORK, TurnService
 from long_running_agents.clock import SystemClock
@@ -29,12 +30,9 @@ from long_running_agents.domain.ports import Clock
 from long_running_agents.engine.local import LocalEngine
 from long_running_agents.home import Home
 from long_running_agents.logs import log_to
-from long_running_agents.models.factory import (
-    ModelFactory,
-    ModelSource,
-    OneModel,
-    configured_name,
-)
+from long_running_agents.models.embedded import Embedded
+from long_running_agents.models.factory import ModelFactory, ModelSource, OneModel
+from long_running_agents.models.names import configured_name
 from long_running_agents.store import events
 from long_running_agents.store.database import Database
 from long_running_agents.store.opening import open_database
@@ -86,14 +84,12 @@ async def open_app(
     home = Home(loaded.home)
     async with (
         open_database(loaded, clock) as database,
-        httpx2.AsyncClient(
-            timeout=loaded.settings.agent.model.timeout,
-            limits=httpx2.Limits(max_connections=_CONNECTIONS),
-        ) as client,
+        _client(loaded) as client,
     ):
         with log_to(home.logs, loaded.settings.log_level, loaded.redact):
             hub = Hub(lambda session, seq: database.read(lambda tx: events.after(tx, session, seq)))
             models = _models(loaded, model, client)
+            chosen = SessionModels()
             runner = TurnRunner(
                 database=database,
                 hub=hub,
@@ -107,6 +103,7 @@ async def open_app(
                 clock=clock,
                 runner=runner,
                 models=models,
+                chosen=chosen,
                 view=_view(loaded.settings),
             )
             engine = LocalEngine({WORK: turns.run}, clock)
@@ -116,7 +113,9 @@ async def open_app(
                     loaded=loaded,
                     home=home,
                     database=database,
-                    sessions=SessionService(database, clock),
+                    sessions=SessionService(
+                        database, clock, announce=hub.publish, switched=chosen.switch
+                    ),
                     turns=turns,
                     models=models,
                 )
@@ -124,10 +123,19 @@ async def open_app(
                 await engine.close()
 
 
+def _client(loaded: Loaded) -> httpx2.AsyncClient:
+    return httpx2.AsyncClient(
+        timeout=loaded.settings.agent.model.timeout,
+        limits=httpx2.Limits(max_connections=_CONNECTIONS),
+    )
+
+
 def _models(loaded: Loaded, model: Model | None, client: httpx2.AsyncClient) -> ModelSource:
     if model is not None:
         return OneModel(model)
-    return ModelFactory(loaded.settings.agent.model, loaded.variables, client)
+    return ModelFactory(
+        loaded.settings.agent.model, loaded.variables, client, Embedded(Home(loaded.home).models)
+    )
 
 
 def _view(settings: Settings) -> View:

@@ -42,6 +42,11 @@ class Home:
         return self.path / "sessions"
 
     @property
+    def models(self) -> Path:
+        """Weights of the models that run inside this program."""
+        return self.path / "models"
+
+    @property
     def env_file(self) -> Path:
         """Keys and other secrets."""
         return self.path / ".env"

@@ -192,40 +192,58 @@ class Fitting(Ring):
     """Rewrites what one request sends so that it fits; what the rings outside see stays whole.
 
     Args:
-        choices: The model to ask, then its fallbacks.
+        asked: The model to ask at this moment, then its fallbacks.
         gauges: What is known of models.
         may: Whether a tool may be called at all.
     """
 
     def __init__(
-        self, choices: Sequence[Choice], gauges: Gauges, may: Callable[[str], bool]
+        self, asked: Callable[[], Sequence[Choice]], gauges: Gauges, may: Callable[[str], bool]
     ) -> None:
-        fitters = [Fitter(gauges.of(choice), may) for choice in choices]
-        self._first = fitters[0]
-        self.choices = [
-            Choice(choice.name, FittedModel(choice.model, fitter, fitted=place == 0))
-            for place, (choice, fitter) in enumerate(zip(choices, fitters, strict=True))
-        ]
+        self._asked = asked
+        self._gauges = gauges
+        self._may = may
+        self._fitters: dict[str, Fitter] = {}
+        self._fitted: dict[tuple[str, bool], Choice] = {}
+
+    def choices(self) -> list[Choice]:
         """The same models, each of which sees to it that a request fits."""
+        return [self._dress(choice, first=place == 0) for place, choice in enumerate(self._asked())]
 
     @property
     def active(self) -> bool:
         """Whether a window is known."""
-        return self._first.gauge.holds is not None
+        return self._first().gauge.holds is not None
 
     @override
     async def request(self, context: ModelRequestContext, ask: Ask) -> ModelResponse:
-        window = self._first.gauge.holds
+        first = self._first()
+        window = first.gauge.holds
         if window is None:
             return await ask(context)
         messages, parameters = context.messages, context.model_request_parameters
-        fitted = self._first.fit(window, messages, parameters, context.model_settings)
+        fitted = first.fit(window, messages, parameters, context.model_settings)
         context.messages = fitted.messages
         context.model_request_parameters = fitted.parameters
         response = await ask(context)
         # Outside, a call of any tool is known; and what was not sent was not paid for.
         context.model_request_parameters = parameters
         return response
+
+    def _first(self) -> Fitter:
+        return self._fitter(self._asked()[0])
+
+    def _fitter(self, choice: Choice) -> Fitter:
+        if choice.name not in self._fitters:
+            self._fitters[choice.name] = Fitter(self._gauges.of(choice), self._may)
+        return self._fitters[choice.name]
+
+    def _dress(self, choice: Choice, *, first: bool) -> Choice:
+        key = (choice.name, first)
+        if key not in self._fitted:
+            model = FittedModel(choice.model, self._fitter(choice), fitted=first)
+            self._fitted[key] = replace(choice, model=model)
+        return self._fitted[key]
 
 
 class FittedModel(WrapperModel):

@@ -18,7 +18,7 @@ from long_running_agents.agent.ledger import Ledger
 from long_running_agents.agent.limits import BudgetGuard
 from long_running_agents.agent.outcome import Answered, Failed, Limited, Outcome, Stopped, Waiting
 from long_running_agents.agent.recorder import TurnRecorder
-from long_running_agents.agent.words import Words
+from long_running_agents.agent.words import Choices, Words
 from long_running_agents.domain.budget import LimitHit, Limits
 from long_running_agents.domain.fitting import WindowOf
 from long_running_agents.domain.policy import Rules
@@ -32,7 +32,6 @@ from long_running_agents.errors import (
     ModelUnavailable,
     StorageFailed,
 )
-from long_running_agents.models.listening import Choice
 from long_running_agents.models.pricing import PriceList
 from long_running_agents.store.database import Database
 from long_running_agents.tools.containment import Containment
@@ -96,7 +95,7 @@ class TurnRunner:
         self,
         turn: Turn,
         history: list[ModelMessage],
-        choices: Sequence[Choice],
+        choices: Choices,
         *,
         fresh: bool,
         stopping: Callable[[], bool],
@@ -106,13 +105,13 @@ class TurnRunner:
         Args:
             turn: The turn, claimed by this process.
             history: What came before, this turn's own messages included.
-            choices: The model to ask, then its fallbacks.
+            choices: The model to ask at this moment, then its fallbacks.
             fresh: Whether the turn has no messages of its own yet.
             stopping: Whether a cancellation means that a person stopped the turn.
         """
         if not fresh and (answer := _answered(history)) is not None:
             # Died after the last step and before coming to rest: nothing is left to do.
-            return Answered(answer, choices[0].name)
+            return Answered(answer, choices()[0].name)
         recorder = TurnRecorder(turn, database=self._database, hub=self._hub, clock=self._clock)
         if not fresh:
             await recorder.load()
@@ -135,7 +134,7 @@ class TurnRunner:
                 database=self._database,
                 announce=self._hub.publish,
             ),
-            model=run.words.choices[0].model,
+            model=run.words.choices()[0].model,
             model_settings=self._settings.model,
             instructions=self._settings.instructions(),
             usage_limits=UsageLimits(request_limit=None),

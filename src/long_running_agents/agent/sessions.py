@@ -1,6 +1,6 @@
 """Sessions as a service: list, rename, fork, export, delete. No model is needed for any of it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Literal
 
 from long_running_agents.agent import export
@@ -18,12 +18,39 @@ from long_running_agents.store.database import Database, Transaction
 Format = Literal["md", "jsonl"]
 
 
-class SessionService:
-    """Looks after sessions."""
+Announce = Callable[[Sequence[Recorded]], None]
+"""Rings events that are on disk."""
 
-    def __init__(self, database: Database, clock: Clock) -> None:
+Switched = Callable[[SessionId, str], None]
+"""Hears that a session asks another model, once that is on disk."""
+
+
+def _nobody(*_: object) -> None:
+    """No turn runs here, and nobody listens."""
+
+
+class SessionService:
+    """Looks after sessions.
+
+    Args:
+        database: Where they are.
+        clock: Tells the time.
+        announce: Rings what was stored.
+        switched: Hears which model a session asks from now on.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        clock: Clock,
+        *,
+        announce: Announce = _nobody,
+        switched: Switched = _nobody,
+    ) -> None:
         self._database = database
         self._clock = clock
+        self._announce = announce
+        self._switched = switched
 
     async def create(self, *, title: str = "New session", model: str | None = None) -> Session:
         """Begin an empty session."""
@@ -88,14 +115,18 @@ class SessionService:
         await self._database.write(lambda tx: sessions.rename(tx, session_id, title.strip()))
 
     async def choose_model(self, session_id: SessionId, model: str) -> Sequence[Recorded]:
-        """Use another model from the next turn on."""
+        """Use another model from the next step on, also in the turn that runs."""
         now = self._clock.now()
 
         def work(tx: Transaction) -> list[Recorded]:
             sessions.choose_model(tx, session_id, model)
+            turns.ask_anew(tx, session_id)
             return events.append(tx, session_id, None, [ModelChanged(model=model)], now)
 
-        return await self._database.write(work)
+        news = await self._database.write(work)
+        self._switched(session_id, model)
+        self._announce(news)
+        return news
 
     async def fork(self, session_id: SessionId, *, at: TurnId | None = None) -> Session:
         """Begin a new session with a copy of an old one, up to and including a turn."""

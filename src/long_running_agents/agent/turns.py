@@ -10,6 +10,7 @@ from long_running_agents.agent.history import View
 from long_running_agents.agent.hub import Hub, Listener
 from long_running_agents.agent.outcome import Failed, Outcome, Stopped
 from long_running_agents.agent.runner import TurnRunner
+from long_running_agents.agent.session_models import SessionModels
 from long_running_agents.agent.settling import settle
 from long_running_agents.domain.approval import Approval, ApprovalState
 from long_running_agents.domain.events import (
@@ -22,7 +23,14 @@ from long_running_agents.domain.ids import ApprovalId, SessionId, TurnId, new_id
 from long_running_agents.domain.ports import Clock, Engine
 from long_running_agents.domain.session import Mode, Session, title_from
 from long_running_agents.domain.turn import RETRYABLE, Origin, Turn, TurnStatus
-from long_running_agents.errors import Busy, LraError, NotFound, UsageError
+from long_running_agents.errors import (
+    Busy,
+    CorruptData,
+    LraError,
+    NotFound,
+    StorageFailed,
+    UsageError,
+)
 from long_running_agents.models.factory import ModelSource
 from long_running_agents.store import approvals, audit, events, sessions, turns
 from long_running_agents.store.database import Database, Transaction
@@ -56,6 +64,7 @@ class TurnService:
         clock: Clock,
         runner: TurnRunner,
         models: ModelSource,
+        chosen: SessionModels,
         view: View,
     ) -> None:
         self._database = database
@@ -63,6 +72,7 @@ class TurnService:
         self._clock = clock
         self._runner = runner
         self._models = models
+        self._chosen = chosen
         self._view = view
         self._engine: Engine | None = None
         self._stopping: set[TurnId] = set()
@@ -257,17 +267,24 @@ class TurnService:
                     hint="Look at the log, then retry it.",
                 )
             )
+        key = turn.session_id
+        self._chosen.begin(key, turn.model or claimed.session.model)
         try:
-            choices = self._models.choices(turn.model or claimed.session.model)
+            self._models.choices(self._chosen.of(key))
+            return await self._runner.run(
+                turn,
+                transcript.loaded(claimed.log),
+                lambda: self._models.choices(self._chosen.of(key)),
+                fresh=not any(message.turn_id == turn.id for message in claimed.log),
+                stopping=lambda: turn.id in self._stopping,
+            )
+        except (StorageFailed, CorruptData):
+            raise
         except LraError as error:
+            # A model that cannot be asked, by name.
             return Failed(error)
-        return await self._runner.run(
-            turn,
-            transcript.loaded(claimed.log),
-            choices,
-            fresh=not any(message.turn_id == turn.id for message in claimed.log),
-            stopping=lambda: turn.id in self._stopping,
-        )
+        finally:
+            self._chosen.end(key)
 
     def _claim(self, tx: Transaction, turn_id: TurnId) -> _Claimed | None:
         turn = turns.claim(tx, turn_id)

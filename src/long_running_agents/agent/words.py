@@ -1,6 +1,6 @@
 """The words of an answer, as they arrive; and the model that is being asked."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from pydantic_ai.messages import ModelResponse
 from pydantic_ai.models import ModelRequestContext
@@ -19,6 +19,9 @@ from long_running_agents.domain.ports import Clock
 from long_running_agents.models.listening import Choice, ListeningModel
 from long_running_agents.tools.ring import Ask, Ring
 
+Choices = Callable[[], Sequence[Choice]]
+"""The models to ask now: looked up at each step, so that a switch is heard at the next one."""
+
 
 class Words(Ring):
     """Asks the chosen model, or its fallbacks, and passes the words on while they come."""
@@ -26,14 +29,14 @@ class Words(Ring):
     def __init__(
         self,
         recorder: TurnRecorder,
-        choices: Sequence[Choice],
+        choices: Choices,
         *,
         retries: int,
         limits: Limits,
         clock: Clock,
     ) -> None:
         self.choices = choices
-        self.answering = choices[0].name
+        self.answering = choices()[0].name
         """The model that answered last."""
         self.heard: list[str] = []
         """The words of the step under way: what a stopped turn leaves behind."""
@@ -46,7 +49,8 @@ class Words(Ring):
     @override
     async def request(self, context: ModelRequestContext, ask: Ask) -> ModelResponse:
         self.heard.clear()
-        self.answering = self.choices[0].name
+        choices = self.choices()
+        self.answering = choices[0].name
         self._fallback = None
         spent = self._recorder.spent
         self._recorder.whisper(
@@ -58,7 +62,7 @@ class Words(Ring):
             )
         )
         context.model = ListeningModel(
-            self.choices, retries=self._retries, clock=self._clock, listener=self
+            choices, retries=self._retries, clock=self._clock, listener=self
         )
         return await ask(context)
 

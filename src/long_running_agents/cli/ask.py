@@ -3,11 +3,12 @@
 import asyncio
 import json
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import click
 
+from long_running_agents.cli.offering import gemini_option, named, settle
 from long_running_agents.cli.options import Options, pass_options
 from long_running_agents.cli.output import json_option, note
 from long_running_agents.errors import UsageError
@@ -39,6 +40,7 @@ class _Question:
 @click.argument("text", required=False)
 @click.option("--session", metavar="ID", help="Ask in this session; a new one unless given.")
 @click.option("--model", metavar="NAME", help="The model to ask, as provider:model.")
+@gemini_option
 @click.option("--yes", is_flag=True, help="Allow every tool call that needs an approval.")
 @click.option("--approve", multiple=True, metavar="TOOL", help="Allow the calls of this tool.")
 @json_option
@@ -48,6 +50,7 @@ def ask(
     text: str | None,
     session: str | None,
     model: str | None,
+    gemini: bool,
     yes: bool,
     approve: tuple[str, ...],
     as_json: bool,
@@ -60,7 +63,7 @@ def ask(
     question = _Question(
         text=_whole(text),
         session=session,
-        model=model,
+        model=named(model, gemini=gemini),
         as_json=as_json,
         yes=yes,
         approved=approve,
@@ -88,8 +91,13 @@ async def _ask(loaded: "Loaded", question: _Question) -> int:
     from long_running_agents.clock import SystemClock
     from long_running_agents.domain.ids import SessionId, new_id, session_id
 
-    now = SystemClock().now()
+    terminal = sys.stdin.isatty() and sys.stderr.isatty()
     chosen = question.session
+    loaded, model = await settle(
+        loaded, question.model, terminal=terminal, resuming=chosen is not None
+    )
+    question = replace(question, model=model)
+    now = SystemClock().now()
     key = SessionId(new_id("session", now)) if chosen is None else session_id(chosen)
     async with open_app(loaded) as app:
         try:

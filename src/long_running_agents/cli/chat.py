@@ -1,12 +1,14 @@
 """`lra chat`: talk with the agent, at a terminal or through a pipe."""
 
 import asyncio
+import dataclasses
 import os
 import sys
 from typing import TYPE_CHECKING
 
 import click
 
+from long_running_agents.cli.offering import gemini_option, named, settle
 from long_running_agents.cli.options import Options, pass_options
 from long_running_agents.errors import UsageError
 
@@ -19,13 +21,24 @@ if TYPE_CHECKING:
 @click.option("--session", metavar="ID", help="Talk in this session; a new one unless given.")
 @click.option("--continue", "newest", is_flag=True, help="Go on in the newest session.")
 @click.option("--model", metavar="NAME", help="The model to ask, as provider:model.")
+@gemini_option
 @click.option("--yes", is_flag=True, help="Allow every tool call that needs an approval.")
 @pass_options
-def chat(options: Options, session: str | None, newest: bool, model: str | None, yes: bool) -> int:
+def chat(
+    options: Options,
+    session: str | None,
+    newest: bool,
+    model: str | None,
+    gemini: bool,
+    yes: bool,
+) -> int:
     """Talk with the agent.
 
     Without a terminal, each line that is piped in is a message, and calls that need an approval
     are refused unless --yes is given.
+
+    When no model is set, one is looked for: a key, a model server on this machine, the embedded
+    model. '--model local:' asks the embedded model, and fetches it if need be.
     """
     if session is not None and newest:
         raise UsageError("--session and --continue contradict each other.", hint="Give one.")
@@ -35,18 +48,26 @@ def chat(options: Options, session: str | None, newest: bool, model: str | None,
     wishes = Wishes(
         session=None if session is None else session_id(session),
         newest=newest,
-        model=model,
+        model=named(model, gemini=gemini),
         yes=yes,
         colored=options.colored() is not False,
     )
-    loaded = options.load()
-    if _at_a_terminal():
-        return asyncio.run(_converse(loaded, wishes))
-    return asyncio.run(_lines(loaded, wishes))
+    return asyncio.run(_chat(options.load(), wishes, terminal=_at_a_terminal()))
 
 
 def _at_a_terminal() -> bool:
     return sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+
+
+async def _chat(loaded: "Loaded", wishes: "Wishes", *, terminal: bool) -> int:
+    loaded, model = await settle(
+        loaded,
+        wishes.model,
+        terminal=terminal,
+        resuming=wishes.newest or wishes.session is not None,
+    )
+    wishes = dataclasses.replace(wishes, model=model)
+    return await (_converse if terminal else _lines)(loaded, wishes)
 
 
 async def _converse(loaded: "Loaded", wishes: "Wishes") -> int:

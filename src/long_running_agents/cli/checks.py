@@ -1,5 +1,6 @@
 """The checks of `lra doctor`: each looks at one thing and changes nothing."""
 
+import asyncio
 import os
 import shutil
 import stat
@@ -7,13 +8,14 @@ import sys
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
-from importlib.util import find_spec
 from pathlib import Path
 
 from long_running_agents.config import Loaded
 from long_running_agents.domain.ports import Clock
 from long_running_agents.errors import LraError
 from long_running_agents.home import Home
+from long_running_agents.models import looking, names
+from long_running_agents.models.embedded import Embedded
 from long_running_agents.store.health import Health, examine, has_full_text_search
 from long_running_agents.store.opening import database_path
 
@@ -22,17 +24,6 @@ _LITTLE_DISK = 1_000_000_000
 _NO_DISK = 50_000_000
 _BUILT = datetime(2026, 1, 1, tzinfo=UTC)
 """No clock that is right shows an earlier time."""
-
-KEYS: dict[str, tuple[str, ...]] = {
-    "openai": ("OPENAI_API_KEY",),
-    "openrouter": ("OPENROUTER_API_KEY",),
-    "anthropic": ("ANTHROPIC_API_KEY",),
-    "google": ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
-}
-"""Providers that need a key. A test holds it equal to what the model factory knows."""
-
-PACKAGES = {"anthropic": "anthropic", "google": "google.genai"}
-"""Providers that need a package of their own. Held equal by the same test."""
 
 
 class State(StrEnum):
@@ -155,32 +146,19 @@ def secrets(path: Path) -> Check:
 def model(loaded: Loaded) -> Check:
     """Is there a model, by name; it is not asked anything."""
     chosen = loaded.settings.agent.model
-    if not chosen.model_id:
-        fix = (
-            "Set AGENT_MODEL=openai:gpt-5-mini and OPENAI_API_KEY, or AGENT_MODEL_URL and"
-            f" AGENT_MODEL for a local server, in {Home(loaded.home).env_file}."
-        )
-        return Check("model", State.PROBLEM, "none is configured", fix)
+    try:
+        found = asyncio.run(looking.decide(loaded))
+        settled = looking.settled(loaded, found).settings.agent.model
+        name = names.parse(found.name, settled)
+        names.require(name, settled, loaded.variables)
+        if name.provider == names.LOCAL:
+            Embedded(Home(loaded.home).models).ready(name.model)
+    except LraError as error:
+        return Check("model", State.PROBLEM, error.message, error.hint)
     if chosen.base_url:
-        return Check("model", State.OK, f"{chosen.model_id} at {loaded.redact(chosen.base_url)}")
-    name = f"{chosen.provider}:{chosen.model_id}" if chosen.provider else chosen.model_id
-    provider, _, bare = name.partition(":")
-    if not bare:
-        fix = "Write it as provider:model, or set AGENT_MODEL_URL."
-        return Check("model", State.PROBLEM, f"{name!r} names no provider", fix)
-    return _provider(loaded, provider, name)
-
-
-def _provider(loaded: Loaded, provider: str, name: str) -> Check:
-    package = PACKAGES.get(provider)
-    if package is not None and find_spec(package.partition(".")[0]) is None:
-        fix = f"pip install 'long-running-agents[{provider}]'"
-        return Check("model", State.PROBLEM, f"{provider} needs a package", fix)
-    keys = KEYS.get(provider, ())
-    if keys and not any(loaded.variables.get(key) for key in keys):
-        fix = f"Export {keys[0]}, or write it to {Home(loaded.home).env_file}."
-        return Check("model", State.PROBLEM, f"{name} needs a key", fix)
-    return Check("model", State.OK, name)
+        return Check("model", State.OK, f"{name.model} at {loaded.redact(chosen.base_url)}")
+    why = "" if found.why == "settings" else f" ({found.why})"
+    return Check("model", State.OK, f"{found.name}{why}")
 
 
 def disk(path: Path) -> Check:

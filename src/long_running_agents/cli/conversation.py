@@ -26,7 +26,8 @@ from long_running_agents.domain.events import (
 from long_running_agents.domain.ids import SessionId, TurnId, new_id
 from long_running_agents.domain.turn import RETRYABLE, Turn, TurnStatus
 from long_running_agents.errors import LraError
-from long_running_agents.models.factory import configured_name
+from long_running_agents.models import looking
+from long_running_agents.models.names import configured_name
 from long_running_agents.store import events, sessions, turns
 
 log = logging.getLogger(__name__)
@@ -156,9 +157,14 @@ class Conversation:
         now = SystemClock().now()
         await self.enter(SessionId(new_id("session", now)), recall=False)
 
-    async def show_model(self) -> None:
-        """Say which model answers."""
-        await self.screen.note(f"model: {await self._model_name()}")
+    async def show_models(self) -> None:
+        """Say which model answers, and which others could."""
+        answering = await self.model_name()
+        others = [name for name in await looking.at_hand(self.app.loaded) if name != answering]
+        lines = [f"model: {answering}", *(f"  /model {name}" for name in others)]
+        if not others:
+            lines.append("no other is at hand; 'lra models list' tells more")
+        await self.screen.note("\n".join(lines))
 
     async def _begin(self) -> None:
         newest = await self.app.sessions.newest() if self._wishes.newest else None
@@ -178,15 +184,16 @@ class Conversation:
     async def _greet(self, session_id: SessionId) -> None:
         self.session_id = session_id
         name = self.app.settings.agent.name
-        model = await self._model_name()
+        model = await self.model_name()
         await self.screen.note(f"{name} with {model}, {session_id}. /help shows commands.")
 
-    async def _model_name(self) -> str:
+    async def model_name(self) -> str:
+        """The model that answers in this session."""
         key = self.session_id
         session = await self.app.database.read(lambda tx: sessions.find(tx, key))
         chosen = self.model or (session.model if session else None)
         configured = configured_name(self.app.settings.agent.model)
-        return chosen or configured or "no model yet ('lra doctor' helps)"
+        return chosen or configured or "no model yet ('lra models list' helps)"
 
     async def _others(self) -> None:
         """Say what goes on elsewhere in the house."""

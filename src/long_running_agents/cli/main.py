@@ -22,6 +22,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "sessions": ("sessions", "sessions", "List, show, rename, fork, export, delete sessions."),
     "tasks": ("tasks", "tasks", "Show a session's tasks."),
     "approvals": ("approvals", "approvals", "List and answer open questions."),
+    "models": ("models", "models", "List, choose, test, pull and serve models."),
     "config": ("config", "config", "Show the settings and where they come from."),
     "doctor": ("doctor", "doctor", "Check that everything is in order."),
 }

@@ -81,13 +81,18 @@ async def _tasks(talk: "Conversation", _: str) -> None:
 
 
 async def _model(talk: "Conversation", name: str) -> None:
-    if name:
-        # Refused now rather than in the middle of the next turn.
-        talk.app.models.choices(name)
+    if not name:
+        await talk.show_models()
+        return
+    # Refused now rather than in the middle of the turn.
+    talk.app.models.choices(name)
+    if await _exists(talk):
+        # Stored, and heard at the next step; the session is what knows its model from here on.
+        talk.model = None
+        await talk.app.sessions.choose_model(talk.session_id, name)
+    else:
         talk.model = name
-        if await _exists(talk):
-            await talk.app.sessions.choose_model(talk.session_id, name)
-    await talk.show_model()
+        await talk.screen.note(f"model: {name}")
 
 
 async def _stop(talk: "Conversation", _: str) -> None:
@@ -151,7 +156,7 @@ REGISTRY: dict[str, _Entry] = {
     "new": _Entry(_new, "/new", "begin a new session"),
     "sessions": _Entry(_sessions, "/sessions [words]", "list sessions"),
     "tasks": _Entry(_tasks, "/tasks", "show this session's tasks"),
-    "model": _Entry(_model, "/model [name]", "show or choose the model"),
+    "model": _Entry(_model, "/model [name]", "list models, or switch at the next step"),
     "stop": _Entry(_stop, "/stop", "stop the turn, as Ctrl-C does"),
     "retry": _Entry(_retry, "/retry", "let a stopped or failed turn go on"),
     "continue": _Entry(_continue, "/continue [id]", "go on: the last turn, or another session"),

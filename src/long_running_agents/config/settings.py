@@ -28,7 +28,7 @@ class ModelSettings(_Section):
     """Which model answers."""
 
     provider: str = ""
-    """Provider name, such as openai, openrouter, lmstudio, ollama, anthropic or google."""
+    """Provider name, such as openai, openrouter, lmstudio, ollama, anthropic, google or local."""
     model_id: str = ""
     """Model name at that provider, or 'provider:model' in one."""
     base_url: str = ""
@@ -47,6 +47,8 @@ class ModelSettings(_Section):
     """Models to try, in order, when this one does not answer ('provider:model')."""
     concurrency: int = Field(default=8, ge=1)
     """How many requests one provider gets at the same time; others wait in order."""
+    probe: tuple[str, ...] = ("lmstudio:1234", "ollama:11434", "vllm:8000", "llama-server:8080")
+    """Servers of this machine to look for when no model is set, as kind:port."""
 
 
 class ToolSwitches(_Section):

@@ -23,6 +23,8 @@ from long_running_agents.domain.ports import Clock
 from long_running_agents.errors import ModelUnavailable
 from long_running_agents.models.resilience import Again, reason, remedy
 
+_ADVICE = "'lra doctor' checks the connection."
+
 
 class Listener(Protocol):
     """Hears what happens while a model is being asked."""
@@ -46,6 +48,8 @@ class Choice:
 
     name: str
     model: Model
+    advice: str = ""
+    """What a person can do when it does not answer."""
 
 
 class ListeningModel(WrapperModel):
@@ -82,7 +86,7 @@ class ListeningModel(WrapperModel):
                 return answer
         raise ModelUnavailable(
             "No model answered: " + "; ".join(failures) + ".",
-            hint="'lra doctor' checks the connection. The turn can be retried.",
+            hint=f"{self._choices[0].advice or _ADVICE} The turn can be retried.",
         )
 
     async def _persist(

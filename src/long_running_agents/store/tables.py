@@ -236,6 +236,21 @@ tasks = Table(
     UniqueConstraint("session_id", "made_by"),
 )
 
+model_cards = Table(
+    "model_cards",
+    metadata,
+    Column("endpoint", String, primary_key=True),
+    Column("model", String, primary_key=True),
+    Column("native_tools", Boolean, nullable=False),
+    Column("text_tools", Boolean, nullable=False),
+    Column("streaming", Boolean, nullable=False),
+    Column("streamed_calls", Boolean, nullable=False),
+    Column("usage", Boolean, nullable=False),
+    Column("context_window", Integer),
+    Column("cuts_silently", Boolean, nullable=False),
+    Column("checked_at", Moment, nullable=False),
+)
+
 audit = Table(
     "audit",
     metadata,

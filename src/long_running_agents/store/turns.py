@@ -143,6 +143,12 @@ def unfinished(tx: Transaction) -> list[Turn]:
     return [_turn(row) for row in tx.execute(query)]
 
 
+def ask_anew(tx: Transaction, session_id: SessionId) -> None:
+    """Let every turn that is not done follow its session's model, whatever it was begun with."""
+    unanswered = (turns.c.session_id == session_id) & (turns.c.status != TurnStatus.DONE)
+    tx.execute(update(turns).where(unanswered).values(model=None))
+
+
 _CURRENT = (
     select(turns)
     .where(turns.c.session_id == bindparam("session"), turns.c.status.in_(_OPEN))

@@ -25,7 +25,10 @@ def imported(tmp_path, *arguments):
     return {line.rpartition("|")[2].strip().partition(".")[0] for line in lines}
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["chat", "--help"], ["chta"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [["--help"], ["--version"], ["chat", "--help"], ["models", "list", "--help"], ["chta"]],
+)
 def test_help_loads_nothing_heavy(tmp_path, arguments):
     assert not imported(tmp_path, *arguments) & HEAVY
 
@@ -47,6 +50,8 @@ def test_help_takes_at_most_100_ms_of_cpu(tmp_path):
         ["init"],
         ["config"],
         ["doctor"],
+        ["models", "list"],
+        ["models", "use", "ollama:qwen3"],
         ["sessions", "list"],
         ["tasks", "list"],
         ["approvals", "list"],

@@ -13,9 +13,8 @@ from long_running_agents.cli.main import run
 from long_running_agents.cli.template import config_toml
 from long_running_agents.config import load
 from long_running_agents.config.loading import every_key
-from long_running_agents.config.settings import ModelSettings, Settings
+from long_running_agents.config.settings import Settings
 from long_running_agents.home import Home
-from long_running_agents.models import factory
 from long_running_agents.store.health import examine
 
 
@@ -178,16 +177,9 @@ def test_doctor_sees_a_clock_that_is_wrong():
     [("", "problem"), ("gpt-5", "problem"), ("anthropic:x", "problem"), ("lmstudio:x", "ok")],
 )
 def test_doctor_knows_models_by_name(name, state, tmp_path):
-    loaded = load(home=tmp_path, environ={}, flags={"agent.model.model_id": name})
+    flags = {"agent.model.model_id": name, "agent.model.probe": []}
+    loaded = load(home=tmp_path, environ={}, flags=flags)
     assert checks.model(loaded).state == state
-
-
-def test_doctor_and_the_model_factory_agree_about_keys():
-    needed = {name: (each.key,) for name, each in factory.SERVERS.items() if each.needs_key}
-    needed |= {name: keys for name, (_, keys) in factory.LIBRARY.items()}
-    assert needed == checks.KEYS
-    assert {name: package for name, (package, _) in factory.LIBRARY.items()} == checks.PACKAGES
-    assert factory.configured_name(ModelSettings(model_id="openai:x")) == "openai:x"
 
 
 def test_a_foreign_database_is_recognised(tmp_path):

@@ -8,7 +8,8 @@ from pydantic_ai.models import ModelRequestParameters
 from long_running_agents.config import load
 from long_running_agents.config.settings import ModelSettings
 from long_running_agents.errors import ConfigError, NotConfigured
-from long_running_agents.models.factory import ModelFactory, OneModel, configured_name
+from long_running_agents.models.factory import ModelFactory, OneModel
+from long_running_agents.models.names import LIBRARY, configured_name, installed
 from long_running_agents.testing import ScriptedModel, say
 
 pytestmark = pytest.mark.anyio
@@ -130,10 +131,7 @@ def test_a_missing_key_is_named(name, variable):
 
 @pytest.mark.parametrize("provider", ["anthropic", "google"])
 def test_a_provider_whose_package_is_missing_says_how_to_get_it(provider):
-    pytest.importorskip("long_running_agents.models.factory")
-    from long_running_agents.models.factory import LIBRARY, _installed  # noqa: PLC0415
-
-    if _installed(LIBRARY[provider][0]):
+    if installed(LIBRARY[provider][0]):
         pytest.skip(f"{provider} is installed")
     with pytest.raises(NotConfigured, match=rf"pip install 'long-running-agents\[{provider}\]'"):
         factory(Wire()).choices(f"{provider}:x")
@@ -154,7 +152,7 @@ def test_a_name_without_a_provider_or_model_is_refused_with_the_form(name):
 
 def test_without_any_model_the_way_to_one_is_shown():
     with pytest.raises(NotConfigured, match=r"No model is configured. .*AGENT_MODEL_URL.*lra demo"):
-        factory(Wire()).choices(None)
+        factory(Wire(), {}).choices(None)
 
 
 def test_fallbacks_follow_in_order_and_only_once():

@@ -1,0 +1,195 @@
+"""Examining a model: what it can really do, whatever its name promises."""
+
+import json
+from dataclasses import dataclass
+from typing import Any, cast
+
+from pydantic_ai.exceptions import ModelAPIError, UnexpectedModelBehavior
+from pydantic_ai.messages import (
+    ModelMessage,
+    ModelRequest,
+    ModelResponse,
+    ModelResponseStreamEvent,
+    PartDeltaEvent,
+    PartStartEvent,
+    SystemPromptPart,
+    TextPart,
+    ToolCallPart,
+    UserPromptPart,
+)
+from pydantic_ai.models import Model, ModelRequestParameters
+from pydantic_ai.settings import ModelSettings
+from pydantic_ai.tools import ToolDefinition
+
+from long_running_agents.domain.card import Card
+from long_running_agents.domain.ports import Clock
+from long_running_agents.errors import ModelUnavailable
+from long_running_agents.models.listening import Choice
+from long_running_agents.models.resilience import reason
+
+__all__ = ["Card", "endpoint_of", "examine"]
+
+_WORD = "kestrel"
+_TOOL = ToolDefinition(
+    name="report",
+    description="Reports the word that the person gave.",
+    parameters_json_schema={
+        "type": "object",
+        "properties": {"word": {"type": "string"}},
+        "required": ["word"],
+    },
+)
+_ONE_TOKEN = ModelSettings(max_tokens=1)
+_SHORT = ModelSettings(max_tokens=200, temperature=0.0)
+_LONG_WORDS = 5000
+"""More than the 4096 tokens that several servers read unless they are told otherwise."""
+_CUT = 0.9
+"""Fewer tokens than this share of the words cannot be the whole prompt: a word is a token."""
+
+_FAILURES = (ModelAPIError, UnexpectedModelBehavior)
+
+
+@dataclass(frozen=True, slots=True)
+class _Heard:
+    """One answer."""
+
+    response: ModelResponse
+    pieces: int
+    """How many pieces of text or calls it came in."""
+
+    @property
+    def called(self) -> bool:
+        """Whether it calls the tool as it was asked to."""
+        return any(
+            isinstance(part, ToolCallPart)
+            and part.tool_name == _TOOL.name
+            and "word" in (part.args_as_dict(raise_if_invalid=False) or {})
+            for part in self.response.parts
+        )
+
+    @property
+    def text(self) -> str:
+        """What it says."""
+        return "".join(part.content for part in self.response.parts if isinstance(part, TextPart))
+
+
+def endpoint_of(model: Model) -> str:
+    """Where a model is: an address, or the provider's name where there is none."""
+    return model.base_url or model.system
+
+
+async def examine(choice: Choice, clock: Clock, *, window: int | None = None) -> Card:
+    """Ask a model a handful of small things, and write down how it did.
+
+    Args:
+        choice: The model, with the name a person knows it by.
+        clock: Dates the card.
+        window: The context window, where the server says it; else a long prompt finds out.
+
+    Raises:
+        ModelUnavailable: It does not even answer.
+    """
+    model = choice.model
+    try:
+        first = await model.request(_say("Hi"), _ONE_TOKEN, ModelRequestParameters())
+    except _FAILURES as error:
+        raise ModelUnavailable(
+            f"{choice.name} does not answer: {reason(error)}.", hint=choice.advice
+        ) from error
+    forced = await _ask(model, stream=False)
+    streamed = await _ask(model, stream=True)
+    native = bool(forced and forced.called) or bool(streamed and streamed.called)
+    words = await _words(model)
+    usage = first.usage.input_tokens > 0
+    seen, cuts = (window, False) if window or not usage else await _measure(model)
+    return Card(
+        endpoint=endpoint_of(model),
+        model=model.model_name,
+        native_tools=native,
+        text_tools=False if native else await _in_words(model, forced),
+        streaming=words > 1,
+        streamed_calls=bool(streamed and streamed.called),
+        usage=usage,
+        context_window=seen,
+        cuts_silently=cuts,
+        checked_at=clock.now(),
+    )
+
+
+def _say(text: str, system: str = "") -> list[ModelMessage]:
+    parts = [SystemPromptPart(system)] if system else []
+    return [ModelRequest(parts=[*parts, UserPromptPart(text)])]
+
+
+async def _ask(model: Model, *, stream: bool) -> _Heard | None:
+    """Have the model call a tool; None when the server refuses the request."""
+    # Some servers refuse to force a call, and make one all the same when they may.
+    for forced in (True, False):
+        parameters = ModelRequestParameters(function_tools=[_TOOL], allow_text_output=not forced)
+        question = _say(f"Report the word {_WORD}.")
+        try:
+            if stream:
+                return await _stream(model, question, parameters)
+            return _Heard(await model.request(question, _SHORT, parameters), 1)
+        except _FAILURES:
+            continue
+    return None
+
+
+async def _stream(
+    model: Model, messages: list[ModelMessage], parameters: ModelRequestParameters
+) -> _Heard:
+    pieces = 0
+    async with model.request_stream(messages, _SHORT, parameters) as stream:
+        async for event in stream:
+            pieces += _is_piece(event)
+        return _Heard(stream.get(), pieces)
+
+
+def _is_piece(event: ModelResponseStreamEvent) -> bool:
+    return isinstance(event, PartStartEvent | PartDeltaEvent)
+
+
+async def _words(model: Model) -> int:
+    """In how many pieces a sentence arrives."""
+    try:
+        heard = await _stream(model, _say("Count from one to ten."), ModelRequestParameters())
+    except _FAILURES:
+        return 0
+    return heard.pieces
+
+
+async def _in_words(model: Model, forced: _Heard | None) -> bool:
+    """Whether the model can write a call as text, or has done so unasked."""
+    if forced is not None and _reads_as_call(forced.text):
+        return True
+    form = json.dumps({"name": _TOOL.name, "arguments": {"word": "…"}}, ensure_ascii=False)
+    system = f"To report a word, answer with this JSON and nothing else: {form}"
+    try:
+        answer = await model.request(
+            _say(f"Report the word {_WORD}.", system), _SHORT, ModelRequestParameters()
+        )
+    except _FAILURES:
+        return False
+    return _reads_as_call(_Heard(answer, 1).text)
+
+
+def _reads_as_call(text: str) -> bool:
+    begin, end = text.find("{"), text.rfind("}")
+    try:
+        call: object = json.loads(text[begin : end + 1])
+    except ValueError:
+        return False
+    return isinstance(call, dict) and cast("dict[str, Any]", call).get("name") == _TOOL.name
+
+
+async def _measure(model: Model) -> tuple[int | None, bool]:
+    """Send a long prompt and see how much of it was read: (window, cut without an error)."""
+    prompt = "one " * _LONG_WORDS
+    try:
+        answer = await model.request(_say(prompt), _ONE_TOKEN, ModelRequestParameters())
+    except _FAILURES:
+        # If it does not fit and the server says so, all is as it should be.
+        return None, False
+    read = answer.usage.input_tokens
+    return (read, True) if read < _LONG_WORDS * _CUT else (None, False)

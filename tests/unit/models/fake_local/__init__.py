@@ -1,0 +1,1 @@
+"""A stand-in for the package that runs models inside this program."""

