@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, cast, get_args
 from long_running_agents.agent.sessions import Format
 from long_running_agents.cli.failures import OK
 from long_running_agents.cli.live import LeaveError
+from long_running_agents.cli.offering import SMALL
 from long_running_agents.cli.output import moment
 from long_running_agents.cli.render import one_line
 from long_running_agents.domain.ids import session_id
 from long_running_agents.domain.task import outline
 from long_running_agents.domain.turn import RETRYABLE
 from long_running_agents.errors import NotFound, StorageFailed, UsageError
+from long_running_agents.models.names import LOCAL
 from long_running_agents.store import sessions, turns
 
 if TYPE_CHECKING:
@@ -93,6 +95,8 @@ async def _model(talk: "Conversation", name: str) -> None:
     else:
         talk.model = name
         await talk.screen.note(f"model: {name}")
+    if name.partition(":")[0] == LOCAL:
+        await talk.screen.note(SMALL.format(name=name))
 
 
 async def _stop(talk: "Conversation", _: str) -> None:
