@@ -5,7 +5,6 @@ in Python before each request, which is most of the CPU of a long conversation; 
 differ from the protocol in ways that need handling at this level.
 """
 
-import json
 import logging
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
@@ -27,6 +26,7 @@ from pydantic_ai.profiles import ModelProfile, merge_profile
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import RunContext
 from pydantic_ai.usage import RequestUsage
+from pydantic_core import to_json
 from typing_extensions import override
 
 from long_running_agents.domain.budget import estimate_tokens
@@ -87,6 +87,8 @@ class ChatCompletionsModel(Model[httpx2.AsyncClient]):
         super().__init__()
         self._model_name = model_name
         self._base_url = base_url.rstrip("/")
+        # Parsed once: a request would parse it anew.
+        self._url = httpx2.URL(f"{self._base_url}/chat/completions")
         self._client = client
         self._system = system
         self._headers = {"Content-Type": "application/json"}
@@ -158,7 +160,9 @@ class ChatCompletionsModel(Model[httpx2.AsyncClient]):
         run_context: RunContext[Any] | None = None,
     ) -> AsyncGenerator[StreamedResponse]:
         asked = (messages, model_settings, model_request_parameters)
-        tools = bool(model_request_parameters.declared_tool_defs)
+        tools = bool(
+            model_request_parameters.function_tools or model_request_parameters.output_tools
+        )
         if tools and not self._ability.streamed_calls:
             yield CompletedStreamedResponse(
                 await self.request(*asked),
@@ -214,10 +218,6 @@ class ChatCompletionsModel(Model[httpx2.AsyncClient]):
             self._learn(Ability(streamed_calls=False))
         return response
 
-    @property
-    def _url(self) -> str:
-        return f"{self._base_url}/chat/completions"
-
     def _question(
         self,
         messages: list[ModelMessage],
@@ -237,8 +237,9 @@ class ChatCompletionsModel(Model[httpx2.AsyncClient]):
             stream=stream,
             ability=self._ability,
         )
-        content = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
-        return _Question(body, content, self._ability, frozenset(parameters.declared_tool_defs))
+        return _Question(
+            body, to_json(body), self._ability, frozenset(parameters.declared_tool_defs)
+        )
 
     def _heed(self, question: _Question, reply: httpx2.Response, text: str) -> None:
         """Learn from a refusal, or raise it when there is nothing to learn."""

@@ -68,7 +68,9 @@ class ChatStream(StreamedResponse):
             if thinking := delta.get("reasoning_content") or delta.get("reasoning"):
                 yield from self._thinking(str(thinking))
             if text := delta.get("content"):
-                yield from self._content(str(text))
+                words = str(text)
+                passes = self.holdback.passes(words)
+                yield from self._text(words) if passes else self._content(words)
             pieces: list[Json] = delta.get("tool_calls") or []
             for piece in pieces:
                 yield from self._piece(piece, keys)

@@ -25,35 +25,45 @@ FINISH_REASONS: dict[str, FinishReason] = {
 }
 
 
-async def _lines(pieces: AsyncIterator[bytes]) -> AsyncIterator[str]:
-    # Not the HTTP client's lines: those also end at U+2028 and the like, inside a JSON string.
-    rest = b""
-    async for piece in pieces:
-        *lines, rest = (rest + piece).split(b"\n")
-        for line in lines:
-            yield line.decode(errors="replace").rstrip("\r")
-    yield rest.decode(errors="replace")
-
-
 async def server_sent(pieces: AsyncIterator[bytes], model: str) -> AsyncIterator[Json]:
     """The JSON objects of a stream; a stream without its end mark or a reason was cut."""
     finished = False
-    async for line in _lines(pieces):
-        if not line.startswith("data:"):
-            continue
-        data = line[5:].strip()
-        if data == _DONE:
-            # Read on to the end all the same: only a connection that was read out is used again.
-            finished = True
-            continue
-        chunk = parse(data, model)
-        if chunk.get("error"):
-            raise ModelAPIError(model, f"the server broke off: {error_text(chunk)}", in_stream=True)
-        choices: list[Json] = chunk.get("choices") or []
-        finished = finished or any(choice.get("finish_reason") for choice in choices)
-        yield chunk
+    rest = b""
+    async for piece in _and_end(pieces):
+        # Not the HTTP client's lines: those also end at U+2028 and the like, inside a JSON string.
+        *lines, rest = (rest + piece).split(b"\n")
+        for line in lines:
+            if not line.startswith(b"data:"):
+                continue
+            data = line[5:].decode(errors="replace").strip()
+            if data == _DONE:
+                # Read on to the end all the same: only a connection read out is used again.
+                finished = True
+                continue
+            chunk = _chunk(data, model)
+            finished = finished or _ends(chunk)
+            yield chunk
     if not finished:
         raise ModelAPIError(model, "the answer broke off before its end", in_stream=True)
+
+
+async def _and_end(pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    async for piece in pieces:
+        yield piece
+    # The last line may lack its end.
+    yield b"\n"
+
+
+def _chunk(data: str, model: str) -> Json:
+    chunk = parse(data, model)
+    if chunk.get("error"):
+        raise ModelAPIError(model, f"the server broke off: {error_text(chunk)}", in_stream=True)
+    return chunk
+
+
+def _ends(chunk: Json) -> bool:
+    choices: list[Json] = chunk.get("choices") or []
+    return bool(choices and choices[0].get("finish_reason"))
 
 
 def parse(data: str, model: str) -> Json:

@@ -77,15 +77,16 @@ class Holdback:
         self._spoken = False
         self._thought = False
 
+    def passes(self, piece: str) -> bool:
+        """Whether a piece can be shown as it is, and need not be fed: the usual case, and cheap."""
+        mode = self._mode
+        return mode is _Mode.ALL or (
+            mode is _Mode.PLAIN and not self._buffer and "\n" not in piece and "<" not in piece
+        )
+
     def feed(self, piece: str) -> Shown:
         """Take a piece of the text, and say what can be shown."""
-        if self._mode is _Mode.ALL or (
-            # The usual case, at the price of two searches: words in the middle of a line.
-            self._mode is _Mode.PLAIN
-            and not self._buffer
-            and "\n" not in piece
-            and "<" not in piece
-        ):
+        if self.passes(piece):
             return Shown(piece)
         self._buffer += piece
         return self._drained(final=False)

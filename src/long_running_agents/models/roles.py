@@ -32,8 +32,11 @@ def answered(messages: list[Json]) -> list[Json]:
         if message["role"] == "tool":
             waiting.pop(message["tool_call_id"], None)
         else:
-            complete.extend(map(_missing, waiting))
-            waiting = {call["id"]: None for call in _calls(message)}
+            if waiting:
+                complete.extend(map(_missing, waiting))
+                waiting = {}
+            for call in message.get("tool_calls") or ():
+                waiting[call["id"]] = None
         complete.append(message)
     complete.extend(map(_missing, waiting))
     return complete
