@@ -19,6 +19,7 @@ _DESCRIPTION = 160
 _INSTRUCTION = (
     'Choose the tool for the user\'s message. Reply with JSON {"tool": ..., "args": {...}}. Tools:'
 )
+_PLAIN_WORDS = "Tell me that result in plain words."
 _BACKGROUND = "The examples end here. About the conversation that follows:"
 
 
@@ -185,24 +186,39 @@ def _turns(messages: Sequence[Message], no_tool: str) -> Iterator[Said]:
 
 
 def _plain(messages: Sequence[Message]) -> Iterator[Said]:
+    # Calls are left out: a model that sees its own envelopes answers with one more.
     names = {call.id: call.name for message in messages for call in message.calls}
-    for message in messages:
-        if message.role == "tool":
-            yield Said("user", _result(names.get(message.call_id, "tool"), message.text))
-            continue
-        written = [_written(call.name, call.arguments) for call in message.calls]
-        text = "\n".join([*([message.text] if message.text else []), *written])
-        if text:
-            yield Said(message.role, text)
+    spoke = max((n for n, message in enumerate(messages) if message.role == "user"), default=-1)
+    for place, message in enumerate(messages):
+        name = names.get(message.call_id, "a tool")
+        if message.role != "tool":
+            if message.text:
+                yield Said(message.role, message.text)
+        elif place < spoke:
+            # As a note: what the model seems to have said itself it says again, true or not.
+            yield Said("user", f"[{name} gave: {message.text}]")
+        else:
+            yield Said("assistant", f"I used {name}. It gave this result:\n{message.text}")
+    if messages[-1].role == "tool":
+        yield Said("user", _PLAIN_WORDS)
 
 
 def _merged(messages: Iterator[Said]) -> Iterator[Said]:
-    # Templates differ in what they make of a second system message, so there is only one.
+    # Templates differ in what they make of a second system message, and some insist that user
+    # and assistant take turns.
     listed = list(messages)
     system = "\n\n".join(message.text for message in listed if message.role == "system")
     if system:
         yield Said("system", system)
-    yield from (message for message in listed if message.role != "system")
+    group: list[Said] = []
+    for message in listed:
+        if message.role == "system":
+            continue
+        if group and group[-1].role == message.role:
+            group[-1] = Said(message.role, f"{group[-1].text}\n\n{message.text}")
+        else:
+            group.append(message)
+    yield from group
 
 
 def _written(name: str, arguments: Json) -> str:

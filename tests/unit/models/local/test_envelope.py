@@ -151,6 +151,45 @@ def test_an_answer_in_words_is_asked_for_without_envelopes_or_examples():
     assert told == (Said("system", "Be kind.\n\nAnd short."), Said("user", "hi"))
 
 
+def test_an_answer_in_words_sees_results_and_no_envelopes():
+    call = Call("c1", "list_files", {"path": "."})
+    looked = (
+        user("what is here?"),
+        Message("assistant", "", (call,)),
+        Message("tool", "a.txt", call_id="c1"),
+        Message("tool", "b.txt", call_id="lost"),
+    )
+
+    assert envelope.talking(asked(*looked)) == (
+        Said("user", "what is here?"),
+        Said(
+            "assistant",
+            "I used list_files. It gave this result:\na.txt\n\n"
+            "I used a tool. It gave this result:\nb.txt",
+        ),
+        Said("user", "Tell me that result in plain words."),
+    )
+
+
+def test_an_older_result_is_a_note_and_not_the_models_own_words():
+    call = Call("c1", "list_files", {"path": "."})
+    told = envelope.talking(
+        asked(
+            user("what is here?"),
+            Message("assistant", "", (call,)),
+            Message("tool", "a.txt", call_id="c1"),
+            Message("assistant", "One file."),
+            user("thanks"),
+        )
+    )
+
+    assert told == (
+        Said("user", "what is here?\n\n[list_files gave: a.txt]"),
+        Said("assistant", "One file."),
+        Said("user", "thanks"),
+    )
+
+
 def test_a_call_that_was_just_made_is_a_repetition():
     call = Call("c1", "list_files", {"path": "."})
     made = (user("look"), Message("assistant", "", (call,)), Message("tool", "a", call_id="c1"))
