@@ -30,10 +30,10 @@ from long_running_agents.domain.ports import Clock
 from long_running_agents.engine.local import LocalEngine
 from long_running_agents.home import Home
 from long_running_agents.logs import log_to
+from long_running_agents.models import names
 from long_running_agents.models.embedded import Embedded
 from long_running_agents.models.factory import ModelFactory, ModelSource, OneModel
-from long_running_agents.models.names import configured_name
-from long_running_agents.store import events
+from long_running_agents.store import cards, events
 from long_running_agents.store.database import Database
 from long_running_agents.store.opening import open_database
 from long_running_agents.tools.catalog import built_in
@@ -87,40 +87,63 @@ async def open_app(
         _client(loaded) as client,
     ):
         with log_to(home.logs, loaded.settings.log_level, loaded.redact):
-            hub = Hub(lambda session, seq: database.read(lambda tx: events.after(tx, session, seq)))
+            windows = windows or await _known_windows(loaded, database)
             models = _models(loaded, model, client)
-            chosen = SessionModels()
-            runner = TurnRunner(
-                database=database,
-                hub=hub,
-                clock=clock,
-                toolsets=[built_in(), *toolsets],
-                settings=_run_settings(loaded, home, model, windows),
-            )
-            turns = TurnService(
-                database=database,
-                hub=hub,
-                clock=clock,
-                runner=runner,
-                models=models,
-                chosen=chosen,
-                view=_view(loaded.settings),
-            )
-            engine = LocalEngine({WORK: turns.run}, clock)
+            settings = _run_settings(loaded, home, model, windows)
+            tools = [built_in(), *toolsets]
+            app = _assemble(loaded, database, models, settings, tools, clock)
+            engine = LocalEngine({WORK: app.turns.run}, clock)
             try:
-                await turns.open(engine)
-                yield App(
-                    loaded=loaded,
-                    home=home,
-                    database=database,
-                    sessions=SessionService(
-                        database, clock, announce=hub.publish, switched=chosen.switch
-                    ),
-                    turns=turns,
-                    models=models,
-                )
+                await app.turns.open(engine)
+                yield app
             finally:
                 await engine.close()
+
+
+def _assemble(
+    loaded: Loaded,
+    database: Database,
+    models: ModelSource,
+    settings: RunSettings,
+    tools: Sequence[AbstractToolset[TurnDeps]],
+    clock: Clock,
+) -> App:
+    """Put the rooms together, each with what it needs."""
+    hub = Hub(lambda session, seq: database.read(lambda tx: events.after(tx, session, seq)))
+    chosen = SessionModels()
+    runner = TurnRunner(database=database, hub=hub, clock=clock, toolsets=tools, settings=settings)
+    return App(
+        loaded=loaded,
+        home=Home(loaded.home),
+        database=database,
+        sessions=SessionService(database, clock, announce=hub.publish, switched=chosen.switch),
+        turns=TurnService(
+            database=database,
+            hub=hub,
+            clock=clock,
+            runner=runner,
+            models=models,
+            chosen=chosen,
+            view=_view(loaded.settings),
+        ),
+        models=models,
+    )
+
+
+async def _known_windows(loaded: Loaded, database: Database) -> WindowOf:
+    """The context windows that examinations have found, by a model's full name."""
+    settings = loaded.settings.agent.model
+    found = {(card.endpoint, card.model): card for card in await database.read(cards.every)}
+
+    def window(name: str) -> int | None:
+        if not found:
+            return None
+        parsed = names.parse(name, settings)
+        server = names.server_of(parsed, settings)
+        card = found.get((server.base_url if server else parsed.provider, parsed.model))
+        return None if card is None else card.context_window
+
+    return window
 
 
 def _client(loaded: Loaded) -> httpx2.AsyncClient:
@@ -149,7 +172,7 @@ def _run_settings(
     loaded: Loaded, home: Home, model: Model | None, windows: WindowOf | None
 ) -> RunSettings:
     agent = loaded.settings.agent
-    own = configured_name(agent.model) if model is None else model.model_name
+    own = names.configured_name(agent.model) if model is None else model.model_name
     workspace = Path(agent.workspace).expanduser() if agent.workspace else home.workspace
     limits = Limits(
         steps=agent.max_loop_iterations,

@@ -1,6 +1,5 @@
 """The seam to the models that run inside this program: their package may be missing."""
 
-import inspect
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
@@ -61,7 +60,7 @@ class Embedded:
         module = self._module("catalog")
         if module is None:
             return {}
-        found: dict[str, Weights] = module.WEIGHTS
+        found: dict[str, Weights] = module.CATALOG
         return dict(sorted(found.items(), key=lambda item: item[0] != PREFERRED))
 
     def weights(self, name: str) -> Weights:
@@ -99,7 +98,7 @@ class Embedded:
             NotConfigured: Its weights are not here.
         """
         weights, path = self.ready(name)
-        return self._need("model").LocalModel(weights.name, path)
+        return self._need("opening").open_model(weights.name, path.parent)
 
     def ready(self, name: str) -> tuple[Weights, Path]:
         """The weights of a name and their file.
@@ -125,10 +124,9 @@ class Embedded:
 
     async def serve(self, name: str, host: str, port: int, api_key: str) -> None:
         """Offer a model to other programs until this one is stopped."""
-        _, path = self.ready(name)
-        served = self._need("server").serve(path, host, port, api_key)
-        if inspect.isawaitable(served):
-            await served
+        weights, path = self.ready(name)
+        engine = self._need("opening").open_engine(weights.name, path.parent)
+        await self._need("server").serve(engine, host, port, api_key or None)
 
     def _module(self, name: str) -> Any:
         wanted = f"{self._package}.{name}"

@@ -47,7 +47,7 @@ async def test_what_was_pulled_can_be_asked(embedded):
     assert heard[-1] == (1_500_000_000, 1_500_000_000)
     assert embedded.installed() == ["big"]
     [choice] = made.choices("local:big")
-    assert choice.model.path == path
+    assert choice.model.wrapped.path == path
 
 
 async def test_only_what_is_here_is_served(embedded):

@@ -1,5 +1,5 @@
 served = []
 
 
-async def serve(path, host, port, api_key):
-    served.append((path.name, host, port, api_key))
+async def serve(engine, host, port, api_key):
+    served.append((engine.name, host, port, api_key))

@@ -1,0 +1,15 @@
+from long_running_agents.testing import ScriptedModel, say
+
+
+class Small(ScriptedModel):
+    def __init__(self, path):
+        super().__init__([say("I am small.")] * 9)
+        self.path = path
+
+
+def open_model(name, folder):
+    return Small(folder / f"{name}.gguf")
+
+
+def open_engine(name, folder):
+    return folder / f"{name}.gguf"
