@@ -19,7 +19,7 @@ LOCAL = "long_running_agents.models.local"
 @pytest.fixture
 def embedded(monkeypatch):
     """A stand-in where the package that runs models would be."""
-    for name in ("catalog", "fetch", "model", "server"):
+    for name in ("catalog", "fetch", "opening", "server"):
         module = importlib.import_module(f"tests.unit.models.fake_local.{name}")
         monkeypatch.setitem(sys.modules, f"{LOCAL}.{name}", module)
     fake_server.served.clear()
@@ -27,7 +27,7 @@ def embedded(monkeypatch):
 
 @pytest.fixture
 def no_embedded(monkeypatch):
-    for name in ("catalog", "fetch", "model", "server"):
+    for name in ("catalog", "fetch", "opening", "server"):
         monkeypatch.setitem(sys.modules, f"{LOCAL}.{name}", None)
 
 
