@@ -1,7 +1,7 @@
 """Examining a model: what it can really do, whatever its name promises."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from pydantic_ai.exceptions import ModelAPIError, UnexpectedModelBehavior
@@ -18,12 +18,15 @@ from pydantic_ai.messages import (
     UserPromptPart,
 )
 from pydantic_ai.models import Model, ModelRequestParameters
+from pydantic_ai.models.wrapper import WrapperModel
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 
 from long_running_agents.domain.card import Card
 from long_running_agents.domain.ports import Clock
 from long_running_agents.errors import ModelUnavailable
+from long_running_agents.models.ability import ALL
+from long_running_agents.models.chat_completions import ChatCompletionsModel
 from long_running_agents.models.listening import Choice
 from long_running_agents.models.resilience import reason
 
@@ -96,9 +99,12 @@ async def examine(choice: Choice, clock: Clock, *, window: int | None = None) ->
         raise ModelUnavailable(
             f"{choice.name} does not answer: {reason(error)}.", hint=choice.advice
         ) from error
-    forced = await _ask(model, stream=False)
-    streamed = await _ask(model, stream=True)
-    native = bool(forced and forced.called) or bool(streamed and streamed.called)
+    plain = _plain(model)
+    forced = await _ask(plain, stream=False)
+    streamed = await _ask(plain, stream=True)
+    learned = plain.ability if isinstance(plain, ChatCompletionsModel) else ALL
+    called = bool(forced and forced.called) or bool(streamed and streamed.called)
+    native = called and learned.native_tools
     words = await _words(model)
     usage = first.usage.input_tokens > 0
     seen, cuts = (window, False) if window or not usage else await _measure(model)
@@ -106,14 +112,23 @@ async def examine(choice: Choice, clock: Clock, *, window: int | None = None) ->
         endpoint=endpoint_of(model),
         model=model.model_name,
         native_tools=native,
-        text_tools=False if native else await _in_words(model, forced),
+        text_tools=False if native else called or await _in_words(model, forced),
         streaming=words > 1,
-        streamed_calls=bool(streamed and streamed.called),
+        streamed_calls=bool(streamed and streamed.called) and learned.streamed_calls,
         usage=usage,
         context_window=seen,
         cuts_silently=cuts,
         checked_at=clock.now(),
     )
+
+
+def _plain(model: Model) -> Model:
+    """The model itself, and one that takes no words for calls: only the protocol's count here."""
+    while isinstance(model, WrapperModel):
+        model = model.wrapped
+    if isinstance(model, ChatCompletionsModel):
+        return model.known(replace(model.ability, text_calls=False))
+    return model
 
 
 def _say(text: str, system: str = "") -> list[ModelMessage]:

@@ -8,6 +8,7 @@ differ from the protocol in ways that need handling at this level.
 import logging
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
+from copy import copy
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -102,6 +103,13 @@ class ChatCompletionsModel(Model[httpx2.AsyncClient]):
     def ability(self) -> Ability:
         """What is known of the model by now."""
         return self._ability
+
+    def known(self, ability: Ability) -> "ChatCompletionsModel":
+        """The same model, known to be able to do something else; what it learns is its own."""
+        same = copy(self)
+        same._ability = ability  # noqa: SLF001 - a copy of our own
+        same._reports = Reports()  # noqa: SLF001 - as above
+        return same
 
     @property
     @override
