@@ -64,6 +64,7 @@ async def _chat(loaded: "Loaded", wishes: "Wishes", *, terminal: bool) -> int:
         loaded,
         wishes.model,
         terminal=terminal,
+        eager=True,
         resuming=wishes.newest or wishes.session is not None,
     )
     wishes = dataclasses.replace(wishes, model=model)

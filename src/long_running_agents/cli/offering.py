@@ -38,7 +38,12 @@ def named(model: str | None, *, gemini: bool) -> str | None:
 
 
 async def settle(
-    loaded: "Loaded", model: str | None, *, terminal: bool, resuming: bool = False
+    loaded: "Loaded",
+    model: str | None,
+    *,
+    terminal: bool,
+    eager: bool = False,
+    resuming: bool = False,
 ) -> "tuple[Loaded, str | None]":
     """See that there is a model: the settings to use, and the name to ask.
 
@@ -46,6 +51,7 @@ async def settle(
         loaded: The settings.
         model: The name that was asked for, if any.
         terminal: Whether there is a person who can be asked.
+        eager: Whether the embedded model is fetched when nobody can be asked.
         resuming: Whether the session is an old one, which may have a model of its own.
     """
     from long_running_agents.models import looking, names
@@ -62,6 +68,8 @@ async def settle(
     except NotConfigured:
         if resuming:
             return loaded, None
+        if eager and not terminal:
+            return loaded, await _embedded(loaded, "")
         chosen = await _offer(loaded) if terminal else None
         if chosen is None:
             raise
@@ -80,6 +88,7 @@ async def _embedded(loaded: "Loaded", name: str) -> str:
     """Have the weights of an embedded model here: naming it was agreeing to the download."""
     embedded = embedded_of(loaded)
     weights = embedded.weights(name)
+    embedded.require_runtime()
     if not embedded.path(weights).is_file():
         note(f"Fetching {describe(weights)}.")
         await fetch(embedded, weights)
@@ -94,6 +103,11 @@ async def _offer(loaded: "Loaded") -> "Chosen | None":
     embedded = embedded_of(loaded)
     catalog = embedded.catalog()
     if not catalog:
+        return None
+    try:
+        embedded.require_runtime()
+    except NotConfigured:
+        # What could not be run is not offered.
         return None
     weights = next(iter(catalog.values()))
     click.echo("There is no key, no model server on this machine and no model in the settings.")

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -80,6 +81,15 @@ class Embedded:
                 hint=f"There are {', '.join(catalog)}: 'lra models list' shows them.",
             )
         return catalog[chosen]
+
+    def require_runtime(self) -> None:
+        """See that weights could be run, before anyone fetches half a gigabyte of them.
+
+        Raises:
+            NotConfigured: The runtime is not installed.
+        """
+        if find_spec(self._need("catalog").RUNTIME) is None:
+            raise _unavailable()
 
     def path(self, weights: Weights) -> Path:
         """Where the weights are, or will be."""

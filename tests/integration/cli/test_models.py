@@ -185,6 +185,23 @@ def test_nothing_is_fetched_unasked(lra, unset, embedded, tmp_path):
     assert not (tmp_path / "home" / "models").exists()
 
 
+def test_a_chat_that_nobody_can_be_asked_in_begins_with_the_small_model(lra, unset, embedded):
+    code, out, err = lra("chat", stdin="hi\n")
+
+    assert code == 0
+    assert "I am small." in out
+    assert "Fetching qwen2.5-coder-0.5b (491 MB, Apache-2.0)" in err
+
+
+def test_weights_that_nothing_here_could_run_are_not_fetched(lra, unset, embedded, monkeypatch):
+    monkeypatch.setattr("tests.unit.models.fake_local.catalog.RUNTIME", "no_such_runtime")
+    code, _, err = lra("ask", "hi", "--model", "local:")
+
+    assert code == 1
+    assert "pip install 'long-running-agents[local]'" in err
+    assert "Fetching" not in err
+
+
 @pytest.mark.parametrize("name", ["local:", "local", "local:big"])
 def test_naming_the_embedded_model_is_agreeing_to_fetch_it(lra, unset, embedded, name):
     code, out, err = lra("ask", "hi", "--model", name)

@@ -51,6 +51,7 @@ async def test_what_was_pulled_can_be_asked(embedded):
 
 
 async def test_only_what_is_here_is_served(embedded):
+    fake_server.served.clear()
     with pytest.raises(NotConfigured, match="lra models pull big"):
         await embedded.serve("big", "127.0.0.1", 1, "")
     await embedded.pull("big", progress=lambda *_: None)

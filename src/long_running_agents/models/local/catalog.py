@@ -89,6 +89,9 @@ SMOLLM = Weights(
     chat=False,
 )
 
+RUNTIME = "xllamacpp"
+"""The module that runs them; it comes with the extra ``local``."""
+
 DEFAULT = QWEN_HALF.name
 
 CATALOG: dict[str, Weights] = {
