@@ -20,9 +20,9 @@ async def told(app, kind, session=SESSION):
     return [event for event in events if isinstance(event, kind)]
 
 
-async def hear(app, kind, after=0, session=SESSION):
-    """Listen until news of a kind arrives."""
-    listening = app.turns.listen(session, after=after)
+async def hear(app, kind, after=0, session=SESSION, listening=None):
+    """Listen until news of a kind arrives, from now on or with an ear that is open already."""
+    listening = listening or app.turns.listen(session, after=after)
     async for news in listening:
         body = getattr(news, "delta", None) or getattr(news, "event", None)
         if isinstance(body, kind):

@@ -31,10 +31,11 @@ async def test_messages_in_line_keep_their_place(tmp_path):
 async def test_closing_a_home_is_not_a_death(tmp_path):
     for _ in range(12):
         async with make_app(tmp_path, model=ScriptedModel([hang()])) as app:
-            if not (known := await app.sessions.previews()):
+            # Open before anything can happen: the turn goes on without waiting for us.
+            listening = app.turns.listen(SESSION)
+            if not await app.sessions.previews():
                 await app.turns.start(SESSION, "Patience")
-            del known
-            await hear(app, StepBegan)
+            await hear(app, StepBegan, listening=listening)
     async with make_app(tmp_path, model=ScriptedModel([say("At last.")])) as app:
         [turn] = await app.sessions.turns(SESSION)
         turn = await app.turns.settled(turn.id)
