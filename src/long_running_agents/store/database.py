@@ -37,6 +37,12 @@ class Transaction:
         self._cursor.execute(text, ordered(names, values))
         return self._cursor.fetchone()
 
+    def run_all(self, prepared: Prepared, values: Mapping[str, object]) -> list[Row]:
+        """Run a prepared statement and return all its rows."""
+        text, names = prepared.text(self._dialect)
+        self._cursor.execute(text, ordered(names, values))
+        return self._cursor.fetchall()
+
     def run_each(self, prepared: Prepared, rows: Sequence[Mapping[str, object]]) -> None:
         """Run a prepared statement once for each row of values."""
         text, names = prepared.text(self._dialect)

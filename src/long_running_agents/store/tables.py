@@ -103,12 +103,14 @@ sessions = Table(
     Column("updated_at", Moment, nullable=False),
     Column("forked_from", String),
     Column("forked_at", String),
+    Column("owner", String, nullable=False, server_default="me"),
     # Counters, so that the next number is found without looking through the log.
     Column("last_turn", Integer, nullable=False, server_default="0"),
     Column("last_message", Integer, nullable=False, server_default="0"),
     Column("last_event", Integer, nullable=False, server_default="0"),
     Column("last_task", Integer, nullable=False, server_default="0"),
     Index("sessions_by_update", "updated_at"),
+    Index("sessions_by_owner", "owner", "updated_at"),
 )
 
 turns = Table(

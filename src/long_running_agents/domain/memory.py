@@ -1,0 +1,195 @@
+"""Memories: what is remembered, from whom it was heard, and who may see it.
+
+A memory is data, never an instruction. It knows its owner, where it came from and how far that
+can be trusted; it is corrected by a newer one that supersedes it, and both stay until forgotten.
+"""
+
+import hashlib
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Literal, NewType
+
+from long_running_agents.domain.ids import SessionId, TurnId
+
+MemoryId = NewType("MemoryId", int)
+"""The number a memory is called by: "#12"."""
+
+MINE = "me"
+"""The owner of a home that serves one person."""
+
+
+class Kind(StrEnum):
+    """What sort of thing is remembered."""
+
+    CONVERSATION = "conversation"
+    FACT = "fact"
+    LESSON = "lesson"
+    SUMMARY = "summary"
+    NOTE = "note"
+    TASK = "task"
+
+
+class Scope(StrEnum):
+    """Who among an owner's agents and sessions can see a memory."""
+
+    USER = "user"
+    AGENT = "agent"
+    SESSION = "session"
+
+
+class Trust(StrEnum):
+    """Who said it."""
+
+    USER = "user"
+    AGENT = "agent"
+    TOOL = "tool"
+    WEB = "web"
+
+    @property
+    def rank(self) -> int:
+        """Higher is more trustworthy."""
+        return {Trust.USER: 3, Trust.AGENT: 2, Trust.TOOL: 1, Trust.WEB: 0}[self]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Viewer:
+    """Who looks: nothing of another owner is ever shown, counted or ranked."""
+
+    owner: str = MINE
+    agent: str | None = None
+    session_id: SessionId | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """A memory that is not stored yet."""
+
+    content: str
+    kind: Kind = Kind.FACT
+    scope: Scope = Scope.USER
+    trust: Trust = Trust.USER
+    actor: str = "user"
+    """Whose words or deeds it tells of."""
+    source: str = "user"
+    """Where it came from: 'user', 'conversation', 'file:…', 'web:…', 'import:…'."""
+    agent: str | None = None
+    session_id: SessionId | None = None
+    turn_id: TurnId | None = None
+    previous: MemoryId | None = None
+    """The memory just before it in the same conversation."""
+    derived_from: tuple[MemoryId, ...] = ()
+    event_at: datetime | None = None
+    """When it happened; unset means when it was written."""
+    expires_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Memory:
+    """One remembered item."""
+
+    id: MemoryId
+    owner: str
+    kind: Kind
+    scope: Scope
+    trust: Trust
+    actor: str
+    source: str
+    content: str
+    agent: str | None
+    session_id: SessionId | None
+    turn_id: TurnId | None
+    previous: MemoryId | None
+    event_at: datetime
+    recorded_at: datetime
+    valid_to: datetime | None = None
+    """When it stopped being true; None while it is."""
+    superseded_by: MemoryId | None = None
+    expires_at: datetime | None = None
+    seen: int = 1
+    """How often the same was written."""
+
+
+Fusion = Literal["weights", "rrf"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Query:
+    """A question to the memory, and what may be among its answers."""
+
+    text: str
+    limit: int = 10
+    kinds: frozenset[Kind] = frozenset()
+    """Only these kinds; empty means all."""
+    session_id: SessionId | None = None
+    """Only what was heard in this session."""
+    not_session: SessionId | None = None
+    """Nothing that was said in this session."""
+    actor: str | None = None
+    source: str | None = None
+    least_trust: Trust | None = None
+    """Nothing that is trusted less."""
+    since: datetime | None = None
+    until: datetime | None = None
+    as_of: datetime | None = None
+    """What was believed at this moment, instead of now."""
+    fusion: Fusion = "weights"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    """A memory that answers a question, and why."""
+
+    memory: Memory
+    score: float
+    """1 for the best hit of a search."""
+    why: Mapping[str, float]
+    """What each part of the search gave it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """What a search brought back."""
+
+    hits: tuple[Hit, ...] = ()
+    degraded: str = ""
+    """Why only a part of the search was available; empty when all of it was."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """Which memories are meant; every condition that is set must hold."""
+
+    ids: frozenset[MemoryId] = frozenset()
+    session_id: SessionId | None = None
+    source: str | None = None
+    kind: Kind | None = None
+    before: datetime | None = None
+
+    @property
+    def empty(self) -> bool:
+        """Whether it means nothing at all, rather than everything."""
+        return self == Selection()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forgetting:
+    """What was forgotten, or would be."""
+
+    batch: str | None
+    """The name to undo it by; None for a rehearsal or when it cannot be undone."""
+    memories: tuple[Memory, ...]
+    derived: frozenset[MemoryId] = field(default_factory=frozenset[MemoryId])
+    """Those among them that were only derived from the ones that were named."""
+
+
+def normalised(content: str) -> str:
+    """Content without the differences that are none: width, case, space."""
+    return " ".join(unicodedata.normalize("NFKC", content).casefold().split()).rstrip(".!")
+
+
+def digest(content: str) -> str:
+    """The same for the same content."""
+    return hashlib.sha256(normalised(content).encode()).hexdigest()

@@ -1,0 +1,81 @@
+"""Words as the keyword half of the search knows them.
+
+SQLite's tokenizer takes a run of Chinese, Japanese, Korean or Thai for one long word. Such runs
+are cut into single characters and pairs, on the way in and in the question alike, so that any
+part of them is found.
+"""
+
+import re
+
+_UNSPACED = (
+    "\u0e00-\u0eff"  # Thai and Lao
+    "\u1000-\u109f"  # Burmese
+    "\u1780-\u17ff"  # Khmer
+    "\u3040-\u30ff"  # Hiragana and Katakana
+    "\u31f0-\u31ff\uff66-\uff9f"
+    "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"  # Han
+    "\uac00-\ud7af"  # Hangul: spaced, but its particles are not
+    "\U00020000-\U0003ffff"
+)
+_RUN = re.compile(f"[{_UNSPACED}]+")
+_WORD = re.compile(r"[^\W_]+")
+
+_STOP = frozenset(
+    "a about am an and are as at be been being but by can could did do does for from had has have "
+    "he her him his how i if in into is it its just me my not of on or our s she so some t than "
+    "that the their them then there these they this those to us was we were what when where which "
+    "who whom whose why will with would you your".split()
+)
+
+MOST_WORDS = 32
+"""Words of a question beyond these are left out: a pasted page is not a question."""
+
+
+def searchable(text: str) -> str:
+    """Text as it is put into the index."""
+    return _RUN.sub(_spaced, text)
+
+
+def _spaced(run: re.Match[str]) -> str:
+    characters = run.group()
+    pairs = (characters[place : place + 2] for place in range(len(characters) - 1))
+    return f" {' '.join([*characters, *pairs])} "
+
+
+def asked(question: str) -> list[str]:
+    """The words of a question that tell something, each once, in their order."""
+    words: list[str] = []
+    for word in _WORD.findall(question.lower()):
+        words.extend(_pieces(word))
+    telling = [word for word in words if word not in _STOP] or words
+    return list(dict.fromkeys(telling))[:MOST_WORDS]
+
+
+def _pieces(word: str) -> list[str]:
+    """A word as it is; a run of an unspaced script as its pairs, or its only character."""
+    pieces: list[str] = []
+    end = 0
+    for run in _RUN.finditer(word):
+        if run.start() > end:
+            pieces.append(word[end : run.start()])
+        characters, end = run.group(), run.end()
+        places = range(max(1, len(characters) - 1))
+        pieces.extend(characters[place : place + 2] for place in places)
+    if end < len(word):
+        pieces.append(word[end:])
+    return pieces
+
+
+def spoken(text: str) -> list[str]:
+    """Every word of a text, in its order."""
+    return _WORD.findall(text.lower())
+
+
+_FULL_LENGTH = 40
+_QUESTION = 4 / 3
+
+
+def telling(content: str) -> float:
+    """How much a text is likely to tell: longer is more, up to 1, and a question is less."""
+    length = min(len(content.split()), _FULL_LENGTH) / _FULL_LENGTH
+    return length - _QUESTION if content.rstrip().endswith(("?", "？")) else length

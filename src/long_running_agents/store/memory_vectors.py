@@ -1,0 +1,107 @@
+"""Vectors of memories, kept apart by the space they belong to."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from sqlalchemy import bindparam, delete, func, insert, select
+
+from long_running_agents.store.database import Transaction
+from long_running_agents.store.memory_tables import (
+    memories,
+    memory_spaces,
+    memory_vectors,
+)
+from long_running_agents.store.prepared import Prepared
+
+_PUT = Prepared(
+    insert(memory_vectors).prefix_with("OR REPLACE"), ["space", "memory_id", "vector"]
+)
+
+
+def space(tx: Transaction, name: str) -> int | None:
+    """The number of a space; None when nothing was ever put into it."""
+    return tx.execute(select(memory_spaces.c.id).where(memory_spaces.c.name == name)).scalar()
+
+
+def open_space(tx: Transaction, name: str, dimensions: int) -> int:
+    """The number of a space, made now if there is none."""
+    if (known := space(tx, name)) is not None:
+        return known
+    query = insert(memory_spaces).returning(memory_spaces.c.id)
+    return tx.execute(query, {"name": name, "dimensions": dimensions}).scalar_one()
+
+
+def spaces(tx: Transaction) -> dict[str, int]:
+    """How many vectors each space has."""
+    query = (
+        select(memory_spaces.c.name, func.count(memory_vectors.c.memory_id))
+        .outerjoin(memory_vectors, memory_vectors.c.space == memory_spaces.c.id)
+        .group_by(memory_spaces.c.name)
+    )
+    return {name: count for name, count in tx.execute(query).tuples()}
+
+
+def put(tx: Transaction, space_id: int, vectors: Mapping[int, bytes]) -> None:
+    """Write vectors of memories."""
+    tx.run_each(
+        _PUT,
+        [
+            {"space": space_id, "memory_id": number, "vector": vector}
+            for number, vector in vectors.items()
+        ],
+    )
+
+
+def of(tx: Transaction, space_id: int, ids: Sequence[int]) -> dict[int, bytes]:
+    """The vectors of some memories, as far as they have one."""
+    query = select(memory_vectors.c.memory_id, memory_vectors.c.vector).where(
+        memory_vectors.c.space == space_id, memory_vectors.c.memory_id.in_(ids)
+    )
+    return dict(tx.execute(query).tuples().all())
+
+
+_CHUNK = 20_000
+
+
+def every(tx: Transaction, space_id: int) -> Iterator[tuple[list[int], bytes]]:
+    """All vectors of a space in the order of their memories, a chunk at a time."""
+    query = (
+        select(memory_vectors.c.memory_id, memory_vectors.c.vector)
+        .where(memory_vectors.c.space == space_id)
+        .order_by(memory_vectors.c.memory_id)
+    )
+    for rows in tx.execute(query).tuples().partitions(_CHUNK):
+        yield [row[0] for row in rows], b"".join([row[1] for row in rows])
+
+
+def missing(tx: Transaction, space_id: int | None, *, limit: int) -> list[tuple[int, str, str]]:
+    """Memories without a vector in a space: number, content, and what was said just before."""
+    before = memories.alias()
+    query = (
+        select(memories.c.id, memories.c.content, func.coalesce(before.c.content, ""))
+        .outerjoin(before, before.c.id == memories.c.previous_id)
+        .order_by(memories.c.id)
+        .limit(limit)
+    )
+    if space_id is not None:
+        has = select(memory_vectors.c.memory_id).where(memory_vectors.c.space == space_id)
+        query = query.where(memories.c.id.not_in(has))
+    return [(number, content, said) for number, content, said in tx.execute(query).tuples()]
+
+
+def count_missing(tx: Transaction, space_id: int | None) -> int:
+    """How many memories have no vector in a space."""
+    every_one = tx.execute(select(func.count()).select_from(memories)).scalar_one()
+    if space_id is None:
+        return every_one
+    query = select(func.count()).where(memory_vectors.c.space == bindparam("space_"))
+    return every_one - tx.execute(query, {"space_": space_id}).scalar_one()
+
+
+def drop(tx: Transaction, ids: Sequence[int]) -> None:
+    """Delete the vectors of some memories, in every space: they are made again."""
+    tx.execute(delete(memory_vectors).where(memory_vectors.c.memory_id.in_(ids)))
+
+
+def drop_other_spaces(tx: Transaction, space_id: int) -> None:
+    """Delete every space but one."""
+    tx.execute(delete(memory_spaces).where(memory_spaces.c.id != space_id))

@@ -1,0 +1,49 @@
+"""The full-text table: which memories have a word."""
+
+from sqlalchemy import text
+
+from long_running_agents.store.database import Transaction
+from long_running_agents.store.prepared import Prepared
+
+_WITH_WORD = Prepared(
+    text(
+        "SELECT rowid FROM memory_words WHERE memory_words MATCH :question"
+        " ORDER BY rowid DESC LIMIT :most"
+    )
+)
+
+
+def having(tx: Transaction, word: str, *, most: int, owner: int | None = None) -> list[int]:
+    """The latest memories that have a word or another form of it.
+
+    Args:
+        tx: The transaction.
+        word: One word; quoted, so that nothing in it is an operator.
+        most: How many to look for.
+        owner: Only those of this owner.
+    """
+    quoted = word.replace('"', '""')
+    question = f'words : "{quoted}"'
+    if owner is not None:
+        question += f' AND owner : "o{owner}"'
+    return [row[0] for row in tx.run_all(_WITH_WORD, {"question": question, "most": most})]
+
+
+def clear(tx: Transaction) -> None:
+    """Empty the table."""
+    tx.execute(text("DELETE FROM memory_words"))
+
+
+def tidy(tx: Transaction) -> None:
+    """Merge the table's parts; searching many small ones is slower."""
+    tx.execute(text("INSERT INTO memory_words (memory_words) VALUES ('optimize')"))
+
+
+def sound(tx: Transaction) -> bool:
+    """Whether every memory has its words and no words are left without a memory."""
+    query = text(
+        "SELECT (SELECT count(*) FROM memories WHERE id NOT IN (SELECT rowid FROM memory_words))"
+        " + (SELECT count(*) FROM memory_words WHERE rowid NOT IN (SELECT id FROM memories))"
+        " + (SELECT count(*) FROM memories WHERE id NOT IN (SELECT memory_id FROM memory_entries))"
+    )
+    return tx.execute(query).scalar_one() == 0
