@@ -12,6 +12,7 @@
     ├── LimitReached          a budget was used up; raise it, or go on in a new turn
     ├── Unavailable           something outside us did not answer; try again
     │   ├── ModelUnavailable  the model's server failed, and so did every fallback
+    │   ├── EmbedderFailed    there are no vectors; go on by keywords, and mend what the hint names
     │   └── StorageFailed     the disk is full, read-only or locked; nothing was half-written
     ├── NotConfigured         nothing to work with yet; the hint is the command that mends it
     └── CorruptData           our own data cannot be trusted; stop, and restore a backup
@@ -105,6 +106,12 @@ class ModelUnavailable(Unavailable):
     """No model answered, fallbacks included."""
 
     code = "model_unavailable"
+
+
+class EmbedderFailed(Unavailable):
+    """The embedder gave no vectors."""
+
+    code = "embedder_failed"
 
 
 class StorageFailed(Unavailable):

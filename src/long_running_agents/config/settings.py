@@ -153,10 +153,12 @@ class MemorySettings(_Section):
 
     enabled: bool = True
     """Whether it happens."""
+    embedder: Literal["auto", "bundled", "minilm", "off"] = "auto"
+    """What finds memories by meaning; auto means the server or model below, or the bundled one."""
     embedding_base_url: str = ""
-    """OpenAI-compatible server for embeddings; unset means the bundled embedder."""
+    """OpenAI-compatible server for embeddings, ending in /v1."""
     embedding_model: str = ""
-    """Embedding model at that server."""
+    """Embedding model at that server, or 'provider:model' at a provider."""
     top_k: int = Field(default=5, ge=1)
     """How many memories are recalled."""
 

@@ -1,7 +1,8 @@
 """What you need to test an agent without a model, a network or the passing of time.
 
 `ScriptedModel` plays a script inside the process, `ScriptedServer` plays the same one over HTTP
-with the quirks of real servers, and `FrozenClock` makes time an argument.
+with the quirks of real servers, `FakeEmbedder` embeds without a model, and `FrozenClock` makes time
+an argument.
 """
 
 from importlib import import_module
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from long_running_agents.testing.apps import make_app
+    from long_running_agents.testing.fake_embedder import FakeEmbedder
     from long_running_agents.testing.frozen_clock import FrozenClock
     from long_running_agents.testing.model_process import scripted_process
     from long_running_agents.testing.model_server import ScriptedServer
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CutStream",
     "Failure",
+    "FakeEmbedder",
     "FrozenClock",
     "Hang",
     "MalformedJson",
@@ -61,6 +64,7 @@ __all__ = [
 # Names are imported when they are used: a test that needs a clock need not load a web server.
 _MODULES: dict[str, tuple[str, ...]] = {
     "apps": ("make_app",),
+    "fake_embedder": ("FakeEmbedder",),
     "frozen_clock": ("FrozenClock",),
     "model_process": ("scripted_process",),
     "model_server": ("ScriptedServer",),
