@@ -78,8 +78,6 @@ class Draft:
     agent: str | None = None
     session_id: SessionId | None = None
     turn_id: TurnId | None = None
-    previous: MemoryId | None = None
-    """The memory just before it in the same conversation."""
     derived_from: tuple[MemoryId, ...] = ()
     event_at: datetime | None = None
     """When it happened; unset means when it was written."""
@@ -102,6 +100,7 @@ class Memory:
     session_id: SessionId | None
     turn_id: TurnId | None
     previous: MemoryId | None
+    """The memory just before it in the same conversation."""
     event_at: datetime
     recorded_at: datetime
     valid_to: datetime | None = None
@@ -183,6 +182,39 @@ class Forgetting:
     memories: tuple[Memory, ...]
     derived: frozenset[MemoryId] = field(default_factory=frozenset[MemoryId])
     """Those among them that were only derived from the ones that were named."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """The draft is a memory now."""
+
+    memory: Memory
+    superseded: Memory | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """The same was there already; it was noted that it was said again."""
+
+    memory: Memory
+
+
+@dataclass(frozen=True, slots=True)
+class Similar:
+    """Nothing was written: the writer decides what becomes of what is there."""
+
+    memories: tuple[Memory, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """Nothing was written, and why."""
+
+    reason: str
+
+
+Written = Stored | Merged | Similar | Refused
+"""What became of a draft."""
 
 
 def normalised(content: str) -> str:

@@ -7,6 +7,8 @@ part of them is found.
 
 import re
 
+from long_running_agents.store.memory_entries import Indexed
+
 _UNSPACED = (
     "\u0e00-\u0eff"  # Thai and Lao
     "\u1000-\u109f"  # Burmese
@@ -21,10 +23,11 @@ _RUN = re.compile(f"[{_UNSPACED}]+")
 _WORD = re.compile(r"[^\W_]+")
 
 _STOP = frozenset(
-    "a about am an and are as at be been being but by can could did do does for from had has have "
-    "he her him his how i if in into is it its just me my not of on or our s she so some t than "
-    "that the their them then there these they this those to us was we were what when where which "
-    "who whom whose why will with would you your".split()
+    """
+    a about an and are as at be been by did do does for from had has have he her him his how i in
+    is it its me my of on or our s she t that the their them they this to us was we were what when
+    where which who whom whose why will with would you your
+    """.split()  # noqa: SIM905 - a text is read more easily than eighty quoted words
 )
 
 MOST_WORDS = 32
@@ -78,4 +81,14 @@ _QUESTION = 4 / 3
 def telling(content: str) -> float:
     """How much a text is likely to tell: longer is more, up to 1, and a question is less."""
     length = min(len(content.split()), _FULL_LENGTH) / _FULL_LENGTH
-    return length - _QUESTION if content.rstrip().endswith(("?", "？")) else length
+    return length - _QUESTION if content.rstrip().endswith(("?", "\uff1f")) else length
+
+
+def in_context(before: str, content: str) -> str:
+    """A text with what was said just before it."""
+    return f"{before}\n{content}" if before else content
+
+
+def indexed(content: str) -> Indexed:
+    """What the index knows of a content."""
+    return Indexed(searchable(content), len(spoken(content)), telling(content))

@@ -41,7 +41,7 @@ class Transaction:
         """Run a prepared statement and return all its rows."""
         text, names = prepared.text(self._dialect)
         self._cursor.execute(text, ordered(names, values))
-        return self._cursor.fetchall()
+        return list(self._cursor.fetchall())
 
     def run_each(self, prepared: Prepared, rows: Sequence[Mapping[str, object]]) -> None:
         """Run a prepared statement once for each row of values."""

@@ -72,8 +72,25 @@ def _memory(row: Row[Any]) -> Memory:
     )
 
 
-def add(tx: Transaction, owner: str, draft: Draft, indexing: Indexing, now: datetime) -> Memory:
-    """Store a new memory with its words and its entry."""
+def add(
+    tx: Transaction,
+    owner: str,
+    draft: Draft,
+    indexing: Indexing,
+    now: datetime,
+    *,
+    previous: MemoryId | None = None,
+) -> Memory:
+    """Store a new memory with its words and its entry.
+
+    Args:
+        tx: The transaction.
+        owner: Whose memory it is.
+        draft: What is remembered.
+        indexing: Makes what the index knows of it.
+        now: The present moment.
+        previous: The memory just before it in the same conversation.
+    """
     stored = Memory(
         id=MemoryId(0),
         owner=owner,
@@ -86,7 +103,7 @@ def add(tx: Transaction, owner: str, draft: Draft, indexing: Indexing, now: date
         agent=draft.agent,
         session_id=draft.session_id,
         turn_id=draft.turn_id,
-        previous=draft.previous,
+        previous=previous,
         event_at=draft.event_at or now,
         recorded_at=now,
         expires_at=draft.expires_at,
@@ -151,12 +168,12 @@ def visible(viewer: Viewer) -> ColumnElement[bool]:
     mine = memories.c.owner == viewer.owner
     scopes = [memories.c.scope == Scope.USER.value]
     if viewer.agent is not None:
-        scopes.append(
-            and_(memories.c.scope == Scope.AGENT.value, memories.c.agent == viewer.agent)
-        )
+        scopes.append(and_(memories.c.scope == Scope.AGENT.value, memories.c.agent == viewer.agent))
     if viewer.session_id is not None:
         scopes.append(
-            and_(memories.c.scope == Scope.SESSION.value, memories.c.session_id == viewer.session_id)
+            and_(
+                memories.c.scope == Scope.SESSION.value, memories.c.session_id == viewer.session_id
+            )
         )
     return and_(mine, or_(*scopes))
 
@@ -195,11 +212,7 @@ def same(tx: Transaction, owner: str, draft: Draft) -> Memory | None:
 
 def saw_again(tx: Transaction, memory: Memory) -> None:
     """Note that the same was written once more."""
-    tx.execute(
-        update(memories)
-        .where(memories.c.id == memory.id)
-        .values(seen=memories.c.seen + 1)
-    )
+    tx.execute(update(memories).where(memories.c.id == memory.id).values(seen=memories.c.seen + 1))
 
 
 def supersede(
@@ -263,6 +276,12 @@ def selected(tx: Transaction, owner: str, selection: Selection) -> list[Memory]:
     """All memories of an owner that a selection means, in whichever scope, old ones included."""
     query = select(memories).where(memories.c.owner == owner, *_conditions(selection))
     return [_memory(row) for row in tx.execute(query.order_by(memories.c.id))]
+
+
+def from_source(tx: Transaction, owner: str, source: str) -> list[int]:
+    """The numbers of an owner's memories from one source, in their order."""
+    query = select(memories.c.id).where(memories.c.owner == owner, memories.c.source == source)
+    return list(tx.execute(query.order_by(memories.c.id)).scalars())
 
 
 def every(tx: Transaction, owner: str) -> list[Memory]:

@@ -62,9 +62,7 @@ Indexing = Callable[[str], Indexed]
 """Makes of a content what the index knows of it."""
 
 
-_NAME_CODE = Prepared(
-    select(memory_names.c.code).where(memory_names.c.name == bindparam("name_"))
-)
+_NAME_CODE = Prepared(select(memory_names.c.code).where(memory_names.c.name == bindparam("name_")))
 _PUT = Prepared(insert(memory_entries).prefix_with("OR REPLACE"), ["memory_id", "entry"])
 _CHANGED = Prepared(insert(memory_changes), ["memory_id"])
 
@@ -113,22 +111,23 @@ def note_change(tx: Transaction, ids: Sequence[MemoryId]) -> None:
         tx.run_each(_CHANGED, [{"memory_id": number} for number in ids])
 
 
+_LATEST = Prepared(select(func.max(memory_changes.c.revision)))
+
+
 def revision(tx: Transaction) -> int:
     """The number of the latest change."""
-    return tx.execute(select(func.max(memory_changes.c.revision))).scalar() or 0
+    row = tx.run(_LATEST, {})
+    return row[0] or 0 if row else 0
 
 
 _SINCE = Prepared(
-    select(memory_changes.c.revision, memory_changes.c.memory_id)
-    .where(memory_changes.c.revision > bindparam("after"))
-    .order_by(memory_changes.c.revision)
+    select(memory_changes.c.memory_id).where(memory_changes.c.revision > bindparam("after"))
 )
 
 
-def changed(tx: Transaction, after: int) -> tuple[int, list[int]]:
-    """The latest change, and which memories changed after another one."""
-    rows: list[tuple[int, int]] = tx.run_all(_SINCE, {"after": after})
-    return (rows[-1][0] if rows else after), sorted({memory for _, memory in rows})
+def changed(tx: Transaction, after: int) -> list[int]:
+    """Which memories changed after another change."""
+    return sorted({row[0] for row in tx.run_all(_SINCE, {"after": after})})
 
 
 def oldest_change(tx: Transaction) -> int:
@@ -136,9 +135,9 @@ def oldest_change(tx: Transaction) -> int:
     return tx.execute(select(func.min(memory_changes.c.revision))).scalar() or 0
 
 
-def prune(tx: Transaction, before: int) -> None:
-    """Drop the changes before one; whoever has not seen them reads everything again."""
-    tx.execute(delete(memory_changes).where(memory_changes.c.revision < before))
+def prune(tx: Transaction, kept: int) -> None:
+    """Drop all but the latest changes; whoever has not seen them reads everything again."""
+    tx.execute(delete(memory_changes).where(memory_changes.c.revision <= revision(tx) - kept))
 
 
 _CHUNK = 20_000

@@ -12,9 +12,7 @@ from long_running_agents.store.memory_tables import (
 )
 from long_running_agents.store.prepared import Prepared
 
-_PUT = Prepared(
-    insert(memory_vectors).prefix_with("OR REPLACE"), ["space", "memory_id", "vector"]
-)
+_PUT = Prepared(insert(memory_vectors).prefix_with("OR REPLACE"), ["space", "memory_id", "vector"])
 
 
 def space(tx: Transaction, name: str) -> int | None:
@@ -37,7 +35,7 @@ def spaces(tx: Transaction) -> dict[str, int]:
         .outerjoin(memory_vectors, memory_vectors.c.space == memory_spaces.c.id)
         .group_by(memory_spaces.c.name)
     )
-    return {name: count for name, count in tx.execute(query).tuples()}
+    return dict(tx.execute(query).tuples().all())
 
 
 def put(tx: Transaction, space_id: int, vectors: Mapping[int, bytes]) -> None:

@@ -17,9 +17,7 @@ CREATE VIRTUAL TABLE memory_words USING fts5(
 
 def upgrade() -> None:
     """Make room for memories."""
-    op.add_column(
-        "sessions", sa.Column("owner", sa.String(), nullable=False, server_default="me")
-    )
+    op.add_column("sessions", sa.Column("owner", sa.String(), nullable=False, server_default="me"))
     op.create_index("sessions_by_owner", "sessions", ["owner", "updated_at"])
     _create_memories()
     _create_index_tables()

@@ -1,0 +1,267 @@
+"""Ranking: which memories answer a question, decided from arrays alone.
+
+Two arms find candidates: words and vectors. Then the structure of a conversation speaks: what was
+said next to a good match, who said it, in which session, when, and how much it is likely to tell.
+The weights were chosen on conversations and checked on notes; see docs/adr/0017.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from long_running_agents.domain.memory import Fusion, Kind
+from long_running_agents.memory.shelf import Shelf, Slots
+from long_running_agents.store.memory_entries import KINDS
+
+Scores: TypeAlias = NDArray[np.floating[Any]]
+Mask: TypeAlias = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """How much each part of the search counts."""
+
+    words: float = 1.0
+    """The question's words in the memory itself."""
+    around: float = 1.75
+    """The question's words in what was said around it."""
+    meaning: float = 1.0
+    beside: float = 0.6
+    """The score of what was said just before or after."""
+    actor: float = 0.45
+    telling: float = 0.15
+    session: float = 0.6
+    """How well the whole session answers."""
+    date: float = 0.3
+
+
+@dataclass(frozen=True, slots=True)
+class WordMatch:
+    """The slots that have one word of the question."""
+
+    word: str
+    slots: Slots
+    share: float = 1.0
+    """How much the word counts, beside what its rarity gives it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """What the arms have found."""
+
+    eligible: Mask
+    """For each slot, whether it may be among the answers."""
+    words: Sequence[WordMatch]
+    near: Slots
+    """Slots near in meaning."""
+    nearness: Scores
+    """How near they are, from 0 to 1."""
+    actor: int | None = None
+    """The one actor the question names."""
+    in_period: Mask | None = None
+    """For each slot, whether it happened when the question asks about."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """The best slots, their scores, and what each part gave them."""
+
+    slots: Slots
+    scores: Scores
+    parts: Mapping[str, Scores]
+
+
+_AROUND = ((-2, 0.2), (2, 0.4), (-1, 0.4), (1, 0.8), (0, 1.0))
+"""How much a word counts for what was said so many places later, the weakest first."""
+_SATURATION = 1.2
+_OWN_LENGTH = 0.25
+_AROUND_LENGTH = 0.5
+_KEPT = 600
+_MANY = 3 * _KEPT
+_BEST_OF_SESSION = 3
+_RRF = 60
+_CONVERSATION = KINDS.index(Kind.CONVERSATION)
+
+
+def rank(
+    shelf: Shelf, evidence: Evidence, weights: Weights, *, limit: int, fusion: Fusion = "weights"
+) -> Ranked:
+    """Bring the evidence together."""
+    found = _candidates(shelf, evidence)
+    if not len(found.slots):
+        return Ranked(found.slots, np.empty(0, np.float32), {})
+    words, around = _keyword_arm(shelf, evidence, found)
+    meaning = np.zeros(len(found.slots), np.float32)
+    meaning[found.place(evidence.near)] = evidence.nearness
+    parts = {"words": words, "around": around, "meaning": meaning}
+    if fusion == "rrf":
+        scores = _reciprocal_ranks([around, meaning])
+    else:
+        total = weights.words * words + weights.around * around + weights.meaning * meaning
+        found, total, parts = _narrowed(shelf, found, total, parts)
+        scores = _structured(shelf, evidence, weights, found, total, parts)
+    order = np.argsort(-scores, kind="stable")[:limit]
+    best = _scaled(scores[order])
+    return Ranked(found.slots[order], best, {name: part[order] for name, part in parts.items()})
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidates:
+    """Some slots in a row, and where in the row each is."""
+
+    slots: Slots
+    places: NDArray[np.int32]
+    """For each slot of the shelf; -1 for one that is no candidate."""
+
+    @classmethod
+    def of(cls, slots: Slots, everything: int) -> "_Candidates":
+        """Put slots in a row."""
+        places = np.full(everything + 1, -1, np.int32)
+        places[slots] = np.arange(len(slots))
+        return cls(slots, places)
+
+    def place(self, slots: NDArray[np.integer[Any]]) -> NDArray[np.int32]:
+        """Where slots are in the row."""
+        return self.places[slots]
+
+
+def _candidates(shelf: Shelf, evidence: Evidence) -> _Candidates:
+    marked = np.zeros(len(shelf) + 1, np.bool_)
+    for match in evidence.words:
+        marked[match.slots] = True
+    marked[evidence.near] = True
+    for _ in range(2):
+        # The last place is for -1, where nothing is.
+        slots = np.flatnonzero(marked[:-1])
+        marked[shelf.before[slots]] = True
+        marked[shelf.after[slots]] = True
+    if evidence.in_period is not None:
+        marked[:-1] |= evidence.in_period
+    return _Candidates.of(np.flatnonzero(marked[:-1] & evidence.eligible), len(shelf))
+
+
+def _keyword_arm(shelf: Shelf, evidence: Evidence, found: _Candidates) -> tuple[Scores, Scores]:
+    """Scores by words, of the memory itself and of what was said around it."""
+    own = np.zeros(len(found.slots), np.float32)
+    around = np.zeros(len(found.slots), np.float32)
+    everything = np.count_nonzero(evidence.eligible)
+    for match in evidence.words:
+        slots = match.slots[evidence.eligible[match.slots]]
+        count = len(slots)
+        if not count:
+            continue
+        rarity = np.log1p((everything - count + 0.5) / (count + 0.5)) * match.share
+        own[found.place(slots)] += rarity
+        here = np.zeros(len(found.slots), np.float32)
+        for distance, share in _AROUND:
+            moved = _moved(shelf, slots, distance)
+            here[found.place(moved[evidence.eligible[moved]])] = share
+        around += rarity * here
+    lengths = shelf.entries["length"][found.slots].astype(np.float32)
+    before = shelf.before[found.slots]
+    both = lengths + np.where(before >= 0, shelf.entries["length"][before], 0)
+    usual = max(float(lengths.mean()), 1.0)
+    own *= _length_share(lengths / usual, _OWN_LENGTH)
+    around *= _length_share(both / (2 * usual), _AROUND_LENGTH)
+    return _scaled(own), _scaled(around)
+
+
+def _moved(shelf: Shelf, slots: Slots, distance: int) -> Slots:
+    """The slots so many places later in their conversations; earlier if negative."""
+    step = shelf.after if distance > 0 else shelf.before
+    for _ in range(abs(distance)):
+        slots = step[slots].astype(np.int64)
+        slots = slots[slots >= 0]
+    return slots
+
+
+def _length_share(length: Scores, strength: float) -> Scores:
+    return (_SATURATION + 1) / (1 + _SATURATION * (1 - strength + strength * length))
+
+
+def _narrowed(
+    shelf: Shelf, found: _Candidates, total: Scores, parts: dict[str, Scores]
+) -> tuple[_Candidates, Scores, dict[str, Scores]]:
+    """Only the best candidates and what is beside them, when there are very many."""
+    if len(total) <= _MANY:
+        return found, total, parts
+    best = np.argpartition(-total, _KEPT)[:_KEPT]
+    kept = np.zeros(len(total) + 1, np.bool_)
+    kept[best] = True
+    for step in (shelf.before, shelf.after):
+        kept[found.place(step[found.slots[best]])] = True
+    row = np.flatnonzero(kept[:-1])
+    narrow = _Candidates.of(found.slots[row], len(shelf))
+    return narrow, total[row], {name: part[row] for name, part in parts.items()}
+
+
+def _structured(
+    shelf: Shelf,
+    evidence: Evidence,
+    weights: Weights,
+    found: _Candidates,
+    total: Scores,
+    parts: dict[str, Scores],
+) -> Scores:
+    """Add what the structure of the conversation says."""
+    entries = shelf.entries[found.slots]
+    talk = entries["kind"] == _CONVERSATION
+    base = _scaled(total)
+    beside = _beside(shelf, found, base)
+    # What is no part of a conversation has nothing beside it and speaks for itself.
+    scores = _scaled(base + weights.beside * np.where(talk, beside, base))
+    if evidence.actor is not None:
+        parts["actor"] = weights.actor * (entries["actor"] == evidence.actor).astype(np.float32)
+        scores = scores + parts["actor"]
+    scores = _scaled(scores + weights.telling * np.where(talk, entries["telling"], 0))
+    session = _session_mean(entries["session"], scores)
+    session = np.where(talk & (entries["session"] > 0), session, scores)
+    scores = _scaled(scores + weights.session * session)
+    parts |= {"beside": weights.beside * beside, "session": weights.session * session}
+    if evidence.in_period is not None:
+        parts["date"] = weights.date * evidence.in_period[found.slots].astype(np.float32)
+        scores = scores + parts["date"]
+    return scores
+
+
+def _beside(shelf: Shelf, found: _Candidates, base: Scores) -> Scores:
+    """The better of the scores just before and just after."""
+    best = np.zeros(len(base), np.float32)
+    everywhere = np.append(base, np.float32(0))
+    for step in (shelf.before, shelf.after):
+        # The last place, for -1, has no score; neither has whatever is no candidate.
+        best = np.maximum(best, everywhere[found.place(step[found.slots])])
+    return best
+
+
+def _session_mean(sessions: NDArray[np.int32], scores: Scores) -> Scores:
+    """For each memory, the mean of the best scores in its session."""
+    order = np.lexsort((-scores, sessions))
+    grouped = sessions[order]
+    first = np.flatnonzero(np.append(True, grouped[1:] != grouped[:-1]))
+    place = np.arange(len(grouped)) - np.repeat(first, np.diff(np.append(first, len(grouped))))
+    group = np.cumsum(np.append(False, grouped[1:] != grouped[:-1]))
+    best = place < _BEST_OF_SESSION
+    sums = np.bincount(group[best], np.maximum(scores[order][best], 0))
+    means = np.empty(len(scores), np.float32)
+    means[order] = (sums / _BEST_OF_SESSION)[group]
+    return means
+
+
+def _reciprocal_ranks(arms: Sequence[Scores]) -> Scores:
+    """Reciprocal rank fusion: what counts is the place in each list, not the score."""
+    total = np.zeros(len(arms[0]), np.float32)
+    for arm in arms:
+        order = np.argsort(-arm, kind="stable")
+        order = order[arm[order] > 0]
+        total[order] += 1 / (_RRF + 1 + np.arange(len(order)))
+    return total
+
+
+def _scaled(scores: Scores) -> Scores:
+    """Scores with the best at 1."""
+    top = float(scores.max()) if len(scores) else 0.0
+    return (scores / top if top > 0 else scores).astype(np.float32)

@@ -1,0 +1,157 @@
+"""The search: one call from a question to the memories that answer it, each with its reasons."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from long_running_agents.domain.memory import Found, Hit, Query, Viewer
+from long_running_agents.domain.ports import Clock
+from long_running_agents.errors import EmbedderFailed
+from long_running_agents.memory.dates import matches_all, periods
+from long_running_agents.memory.eligible import eligible
+from long_running_agents.memory.embedding.port import Embedder, Vectors
+from long_running_agents.memory.nearness import Near, nearest
+from long_running_agents.memory.question import Reading, read
+from long_running_agents.memory.ranking import Evidence, Mask, Ranked, Weights, rank
+from long_running_agents.memory.shelf import Shelf, Shelves
+from long_running_agents.store import memories, memory_vectors
+from long_running_agents.store.database import Database, Transaction
+
+NO_EMBEDDER = "there is no embedder, so only words were compared"
+
+_DAY = 86_400_000_000
+_EPOCH = 719_163
+"""1 January 1970, in days of the calendar."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    shelf: Shelf
+    space: int | None
+    eligible: Mask
+    reading: Reading
+
+
+class Search:
+    """Finds memories. Works without an embedder, and says so."""
+
+    def __init__(
+        self,
+        database: Database,
+        embedder: Embedder | None,
+        clock: Clock,
+        weights: Weights | None = None,
+    ) -> None:
+        self._database = database
+        self._embedder = embedder
+        self._clock = clock
+        self._weights = weights or Weights()
+        self._shelves = Shelves()
+
+    async def find(self, viewer: Viewer, query: Query) -> Found:
+        """The memories that answer a question best."""
+        prepared = await self._database.read(lambda tx: self._prepare(tx, viewer, query))
+        vector, degraded = await self._vector(prepared)
+        hits = await self._database.read(lambda tx: self._hits(tx, viewer, query, prepared, vector))
+        return Found(hits=tuple(hits), degraded=degraded)
+
+    async def similar(
+        self, viewer: Viewer, query: Query, vector: Vectors | None
+    ) -> tuple[Found, dict[int, float]]:
+        """The memories most like a text, and the cosine of each that is near in meaning."""
+        prepared = await self._database.read(lambda tx: self._prepare(tx, viewer, query))
+
+        def work(tx: Transaction) -> tuple[list[Hit], dict[int, float]]:
+            near = self._near(tx, prepared, vector)
+            ids = prepared.shelf.ids[near.slots].tolist()
+            cosines = dict(zip(ids, near.similarity.tolist(), strict=True))
+            return self._hits(tx, viewer, query, prepared, vector), cosines
+
+        hits, cosines = await self._database.read(work)
+        return Found(hits=tuple(hits)), cosines
+
+    def _prepare(self, tx: Transaction, viewer: Viewer, query: Query) -> _Prepared:
+        space, dimensions = None, 0
+        if self._embedder is not None and self._embedder.dimensions is not None:
+            space = memory_vectors.space(tx, self._embedder.space)
+            dimensions = self._embedder.dimensions
+        shelf = self._shelves.current(tx, space, dimensions)
+        allowed = eligible(shelf, viewer, query, self._clock.now())
+        if query.source is not None:
+            allowed &= _from_source(tx, shelf, viewer, query.source)
+        reading = read(tx, shelf, query.text, allowed, shelf.names.get(viewer.owner))
+        return _Prepared(shelf, space, allowed, reading)
+
+    async def _vector(self, prepared: _Prepared) -> tuple[Vectors | None, str]:
+        if self._embedder is None:
+            return None, NO_EMBEDDER
+        if not prepared.reading.meaning:
+            return None, ""
+        try:
+            vector = await self._embedder.query(prepared.reading.meaning)
+        except EmbedderFailed as error:
+            return None, f"only words were compared: {error.message}"
+        missing = int(np.count_nonzero(prepared.eligible & ~prepared.shelf.embedded))
+        if missing:
+            return vector, f"{missing} memories are not embedded yet and were found by words only"
+        return vector, ""
+
+    def _near(self, tx: Transaction, prepared: _Prepared, vector: Vectors | None) -> Near:
+        if vector is None or prepared.space is None:
+            nothing = np.empty(0, np.float32)
+            return Near(np.empty(0, np.int64), nothing, nothing)
+        return nearest(tx, prepared.shelf, prepared.space, vector, prepared.eligible)
+
+    def _hits(
+        self,
+        tx: Transaction,
+        viewer: Viewer,
+        query: Query,
+        prepared: _Prepared,
+        vector: Vectors | None,
+    ) -> list[Hit]:
+        near = self._near(tx, prepared, vector)
+        evidence = Evidence(
+            eligible=prepared.eligible,
+            words=prepared.reading.matches,
+            near=near.slots,
+            nearness=near.nearness,
+            actor=prepared.reading.actor,
+            in_period=self._in_period(prepared, query),
+        )
+        ranked = rank(
+            prepared.shelf, evidence, self._weights, limit=query.limit, fusion=query.fusion
+        )
+        return _told(tx, viewer, prepared.shelf, ranked)
+
+    def _in_period(self, prepared: _Prepared, query: Query) -> Mask | None:
+        asked = periods(query.text, query.as_of or self._clock.now())
+        if not asked:
+            return None
+        days = prepared.shelf.entries["event"] // _DAY + _EPOCH
+        return matches_all(asked, days.astype(np.int32))
+
+
+def _from_source(tx: Transaction, shelf: Shelf, viewer: Viewer, source: str) -> Mask:
+    allowed = np.zeros(len(shelf), np.bool_)
+    allowed[shelf.slots(memories.from_source(tx, viewer.owner, source))] = True
+    return allowed
+
+
+def _told(tx: Transaction, viewer: Viewer, shelf: Shelf, ranked: Ranked) -> list[Hit]:
+    ids = shelf.ids[ranked.slots].tolist()
+    # Asked once more whether the viewer may see them: the arrays decide the order, not the right.
+    stored = memories.many(tx, viewer, ids)
+    return [
+        Hit(
+            memory=stored[number],
+            score=round(float(score), 4),
+            why={
+                name: round(float(part[place]), 4)
+                for name, part in ranked.parts.items()
+                if part[place]
+            },
+        )
+        for place, (number, score) in enumerate(zip(ids, ranked.scores, strict=True))
+        if number in stored
+    ]

@@ -1,0 +1,224 @@
+"""The shelf: what ranking needs of every memory, side by side in memory.
+
+It is a cache. It is read once from the entries and vectors in the database, then follows their
+changes; a search first brings it up to what its own transaction sees. A slot is a memory's place
+in the arrays. Slots are in the order of the memories' numbers, and are only ever added: a memory
+that is gone leaves a slot that nobody may see.
+"""
+
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from long_running_agents.store import memory_entries, memory_vectors
+from long_running_agents.store.database import Transaction
+from long_running_agents.store.memory_entries import FIELDS
+
+Slots: TypeAlias = NDArray[np.int64]
+Bits: TypeAlias = NDArray[np.uint64]
+
+ENTRY = np.dtype([(name, f"<{code}") for name, code in FIELDS])
+
+_NOWHERE = -1
+_GROWTH = 1.5
+_MOST_GONE = 0.2
+_MOST_CHANGES = 10_000
+"""More changes than this at once, and reading everything again is faster."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shelf:
+    """The arrays as one search sees them; nobody changes a row that is visible here."""
+
+    ids: Slots
+    entries: NDArray[Any]
+    before: NDArray[np.int32]
+    """The slot of what was said just before, or -1."""
+    after: NDArray[np.int32]
+    """The slot of what was said just after, or -1."""
+    bits: Bits
+    """The signs of each vector."""
+    embedded: NDArray[np.bool_]
+    gone: NDArray[np.bool_]
+    names: Mapping[str, int]
+    actors: frozenset[int]
+    """The numbers of all names that are an actor's."""
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def slots(self, ids: Sequence[int]) -> Slots:
+        """The slots of memories, as far as they are on the shelf."""
+        return _places(self.ids, np.asarray(ids, np.int64))
+
+
+class Shelves:
+    """Keeps the shelf of one database and one space."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._space: int | None = None
+        self._words = 0
+        self._clear()
+
+    def _clear(self) -> None:
+        self._revision = 0
+        self._count = 0
+        self._ids = np.empty(0, np.int64)
+        self._entries = np.empty(0, ENTRY)
+        self._before = np.empty(0, np.int32)
+        self._after = np.empty(0, np.int32)
+        self._bits = np.empty((0, self._words), np.uint64)
+        self._embedded = np.empty(0, np.bool_)
+        self._gone = np.empty(0, np.bool_)
+        self._names: dict[str, int] = {}
+        self._last_name = 0
+        self._actors = frozenset[int]()
+
+    def current(self, tx: Transaction, space: int | None, dimensions: int) -> Shelf:
+        """The shelf as of a transaction, for the vectors of one space."""
+        with self._lock:
+            words = 0 if space is None else -(-dimensions // 64)
+            if space != self._space or words != self._words:
+                self._space, self._words = space, words
+                self._clear()
+            self._catch_up(tx)
+            return self._view()
+
+    def _view(self) -> Shelf:
+        count = self._count
+        return Shelf(
+            ids=self._ids[:count],
+            entries=self._entries[:count],
+            before=self._before[:count],
+            after=self._after[:count],
+            bits=self._bits[:count],
+            embedded=self._embedded[:count],
+            gone=self._gone[:count],
+            names=self._names,
+            actors=self._actors,
+        )
+
+    def _catch_up(self, tx: Transaction) -> None:
+        latest = memory_entries.revision(tx)
+        if latest == self._revision:
+            return
+        known = memory_entries.oldest_change(tx) <= self._revision + 1
+        near = 0 < latest - self._revision <= _MOST_CHANGES and self._revision > 0
+        if not (known and near and self._read_changes(tx)) or self._mostly_gone():
+            self._clear()
+            self._read_everything(tx)
+        self._learn_names(tx)
+        self._revision = latest
+
+    def _mostly_gone(self) -> bool:
+        return self._count > 0 and self._gone[: self._count].mean() > _MOST_GONE
+
+    def _read_everything(self, tx: Transaction) -> None:
+        for ids, packed in memory_entries.every(tx):
+            self._append(np.asarray(ids, np.int64), np.frombuffer(packed, ENTRY))
+        if self._space is not None:
+            for ids, vectors in memory_vectors.every(tx, self._space):
+                self._put_vectors(np.asarray(ids, np.int64), vectors)
+
+    def _read_changes(self, tx: Transaction) -> bool:
+        """Follow the changes since the last time; False when one does not fit in."""
+        changed = memory_entries.changed(tx, self._revision)
+        ids, packed = memory_entries.some(tx, changed)
+        found, entries = np.asarray(ids, np.int64), np.frombuffer(packed, ENTRY)
+        self._gone[self._places(np.setdiff1d(changed, found))] = True
+        old = found <= (self._ids[self._count - 1] if self._count else 0)
+        places = self._places(found[old])
+        if len(places) < np.count_nonzero(old):
+            # A forgotten memory came back, and its slot was given up.
+            return False
+        self._entries[places] = entries[old]
+        self._gone[places] = False
+        self._embedded[places] = False
+        self._append(found[~old], entries[~old])
+        self._link(places)
+        if self._space is not None and (vectors := memory_vectors.of(tx, self._space, ids)):
+            numbers = sorted(vectors)
+            blob = b"".join(vectors[number] for number in numbers)
+            self._put_vectors(np.asarray(numbers, np.int64), blob)
+        return True
+
+    def _places(self, ids: Slots) -> Slots:
+        return _places(self._ids[: self._count], ids)
+
+    def _append(self, ids: Slots, entries: NDArray[Any]) -> None:
+        if not len(ids):
+            return
+        first, last = self._count, self._count + len(ids)
+        self._reserve(last)
+        self._ids[first:last] = ids
+        self._entries[first:last] = entries
+        self._before[first:last] = _NOWHERE
+        self._after[first:last] = _NOWHERE
+        self._embedded[first:last] = False
+        self._gone[first:last] = False
+        self._actors |= frozenset(np.unique(entries["actor"]).tolist())
+        self._count = last
+        self._link(np.arange(first, last))
+
+    def _link(self, slots: Slots) -> None:
+        """Let each slot know the one before it, and that one know it in turn."""
+        previous = self._entries["previous"][slots]
+        slots, previous = slots[previous > 0], previous[previous > 0]
+        known = self._ids[: self._count]
+        places = np.minimum(np.searchsorted(known, previous), self._count - 1)
+        there = known[places] == previous
+        self._before[slots[there]] = places[there]
+        self._after[places[there]] = slots[there]
+
+    def _put_vectors(self, ids: Slots, blob: bytes) -> None:
+        vectors = np.frombuffer(blob, np.float16).reshape(len(ids), -1)
+        there = np.isin(ids, self._ids[: self._count])
+        slots = self._places(ids[there])
+        self._bits[slots] = packed_signs(vectors[there])
+        self._embedded[slots] = True
+
+    def _learn_names(self, tx: Transaction) -> None:
+        if fresh := memory_entries.names(tx, self._last_name):
+            # A new table: a search that has the old one keeps reading it.
+            self._names = {**self._names, **fresh}
+            self._last_name = max(fresh.values())
+
+    def _reserve(self, count: int) -> None:
+        if count <= len(self._ids):
+            return
+        room = max(count, int(len(self._ids) * _GROWTH), 1024)
+        self._ids = _grown(self._ids, room)
+        self._entries = _grown(self._entries, room)
+        self._before = _grown(self._before, room)
+        self._after = _grown(self._after, room)
+        self._bits = _grown(self._bits, room)
+        self._embedded = _grown(self._embedded, room)
+        self._gone = _grown(self._gone, room)
+
+
+def _places(known: Slots, wanted: Slots) -> Slots:
+    """Where numbers are in a growing row of them; those that are not there are left out."""
+    places = np.searchsorted(known, wanted)
+    inside = places < len(known)
+    places, wanted = places[inside], wanted[inside]
+    return places[known[places] == wanted]
+
+
+def _grown(array: NDArray[Any], room: int) -> NDArray[Any]:
+    larger = np.zeros((room, *array.shape[1:]), array.dtype)
+    larger[: len(array)] = array
+    return larger
+
+
+def packed_signs(vectors: NDArray[np.float16]) -> Bits:
+    """The signs of vectors, 64 to a word."""
+    # As whole numbers, which are compared many times faster; the sign is the same bit.
+    signs = np.packbits(vectors.view(np.int16) > 0, axis=-1)
+    if short := -signs.shape[-1] % 8:
+        signs = np.pad(signs, [(0, 0)] * (signs.ndim - 1) + [(0, short)])
+    return np.ascontiguousarray(signs).view(np.uint64)
