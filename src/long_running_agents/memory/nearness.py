@@ -18,6 +18,9 @@ from long_running_agents.store.database import Transaction
 
 _COMPARED = 400
 _RETURNED = 80
+_BLOCK = 1 << 15
+"""So many at a time stay in the processor's own memory."""
+_SAMPLED = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,18 +33,21 @@ class Near:
     """The cosine itself."""
 
 
+def nothing() -> Near:
+    """No memory is near."""
+    return Near(np.empty(0, np.int64), np.empty(0, np.float32), np.empty(0, np.float32))
+
+
 def nearest(tx: Transaction, shelf: Shelf, space: int, question: Vectors, eligible: Mask) -> Near:
     """The memories nearest to a question among the eligible ones."""
-    slots = np.flatnonzero(eligible & shelf.embedded)
-    if not len(slots) or not question.any():
-        return Near(slots[:0], np.empty(0, np.float32), np.empty(0, np.float32))
-    signs = packed_signs(question.astype(np.float16)[None, :])[0]
-    whole = len(slots) == len(shelf)
-    differing = _differing(shelf.bits if whole else shelf.bits[slots], signs)
-    usual = float(np.cos(np.pi * differing.mean() / len(question)))
-    if len(slots) > _COMPARED:
-        slots = slots[np.argpartition(differing, _COMPARED)[:_COMPARED]]
-    slots, similarity = _compared(tx, shelf, space, question, np.sort(slots))
+    among = eligible & shelf.embedded
+    count = int(np.count_nonzero(among))
+    if not count or not question.any():
+        return nothing()
+    differing = _differing(shelf.bits, packed_signs(question.astype(np.float16)[None, :])[0])
+    usual = float(np.cos(np.pi * _usual(differing, among, count) / len(question)))
+    slots = _least(differing, among, count, len(question))
+    slots, similarity = _compared(tx, shelf, space, question, slots)
     best = np.argsort(-similarity, kind="stable")[:_RETURNED]
     slots, similarity = slots[best], similarity[best]
     spread = max(float(similarity.max(initial=usual)) - usual, 1e-9)
@@ -50,21 +56,43 @@ def nearest(tx: Transaction, shelf: Shelf, space: int, question: Vectors, eligib
 
 
 def _differing(bits: NDArray[np.uint64], signs: NDArray[np.uint64]) -> NDArray[np.uint16]:
-    # A word at a time: one pass over a column each, and nothing of the whole size in between.
-    total = np.zeros(len(bits), np.uint16)
-    for word in range(bits.shape[1]):
-        total += np.bitwise_count(bits[:, word] ^ signs[word])
+    """In how many bits each vector differs from a question."""
+    total = np.zeros(bits.shape[1], np.uint16)
+    for start in range(0, len(total), _BLOCK):
+        block = slice(start, start + _BLOCK)
+        for row, sign in zip(bits, signs, strict=True):
+            total[block] += np.bitwise_count(row[block] ^ sign)
     return total
+
+
+def _usual(differing: NDArray[np.uint16], among: Mask, count: int) -> float:
+    """What most of them differ in: of all if they are few, else of some spread evenly."""
+    step = max(1, count // _SAMPLED)
+    return float(differing[among][::step].mean())
+
+
+def _least(differing: NDArray[np.uint16], among: Mask, count: int, most: int) -> Slots:
+    """The slots that differ least; of those that differ alike, the first."""
+    if count <= _COMPARED:
+        return np.flatnonzero(among)
+    # There are few different counts, so the limit is found faster by halving than by sorting.
+    low, high = 0, most
+    while low < high:
+        middle = (low + high) // 2
+        if np.count_nonzero((differing <= middle) & among) >= _COMPARED:
+            high = middle
+        else:
+            low = middle + 1
+    below = np.flatnonzero((differing < low) & among)
+    level = np.flatnonzero((differing == low) & among)[: _COMPARED - len(below)]
+    return np.sort(np.concatenate([below, level]))
 
 
 def _compared(
     tx: Transaction, shelf: Shelf, space: int, question: Vectors, slots: Slots
 ) -> tuple[Slots, Scores]:
     """The exact similarity of a few slots; one whose vector is gone is left out."""
-    stored = memory_vectors.of(tx, space, shelf.ids[slots].tolist())
-    there = np.array([number in stored for number in shelf.ids[slots].tolist()], np.bool_)
-    slots = slots[there]
-    blob = b"".join(stored[number] for number in shelf.ids[slots].tolist())
-    vectors = np.frombuffer(blob, np.float16).reshape(len(slots), -1).astype(np.float32)
+    ids, blob = memory_vectors.some(tx, space, shelf.ids[slots].tolist())
+    vectors = np.frombuffer(blob, np.float16).reshape(len(ids), -1).astype(np.float32)
     lengths = np.linalg.norm(vectors, axis=1)
-    return slots, (vectors @ question) / np.where(lengths > 0, lengths, 1)
+    return shelf.slots(ids), (vectors @ question) / np.where(lengths > 0, lengths, 1)

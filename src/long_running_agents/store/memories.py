@@ -317,15 +317,20 @@ def superseded(tx: Transaction, owner: str, number: MemoryId) -> list[Memory]:
     return [step for old in before for step in (old, *superseded(tx, owner, old.id))]
 
 
+# By its session: the planner would walk back through everything the owner ever said.
+_LAST_SAID = Prepared(
+    text(
+        "SELECT max(id) FROM memories INDEXED BY memories_by_session"
+        " WHERE session_id = :session AND owner = :owner_ AND kind = :kind_"
+    )
+)
+
+
 def last_said(tx: Transaction, owner: str, session_id: SessionId) -> MemoryId | None:
     """The latest conversation memory of a session."""
-    query = (
-        select(func.max(memories.c.id))
-        .where(memories.c.session_id == session_id)
-        .where(memories.c.owner == owner, memories.c.kind == Kind.CONVERSATION.value)
-    )
-    found = tx.execute(query).scalar()
-    return None if found is None else MemoryId(found)
+    values = {"session": session_id, "owner_": owner, "kind_": Kind.CONVERSATION.value}
+    row = tx.run(_LAST_SAID, values)
+    return None if row is None or row[0] is None else MemoryId(row[0])
 
 
 def remove(tx: Transaction, owner: str, ids: Sequence[MemoryId]) -> None:
