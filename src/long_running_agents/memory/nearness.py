@@ -1,8 +1,9 @@
 """The vector arm: the memories nearest in meaning, without looking at every vector.
 
 The signs of all vectors are held in memory, one bit each. Counting the bits in which two vectors
-differ ranks them roughly; the best few hundred are then compared exactly, with their vectors from
-the database.
+differ ranks them roughly. The best few hundred are ranked again by what those signs make of the
+question's own numbers, and the best of these are compared exactly, with their vectors from the
+database.
 """
 
 from dataclasses import dataclass
@@ -11,12 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from long_running_agents.memory.embedding.port import Vectors
-from long_running_agents.memory.ranking import Mask, Scores
+from long_running_agents.memory.ranking import Mask, Scores, best
 from long_running_agents.memory.shelf import Shelf, Slots, packed_signs
 from long_running_agents.store import memory_vectors
 from long_running_agents.store.database import Transaction
 
-_COMPARED = 400
+_ROUGHLY = 400
+_EXACTLY = 160
 _RETURNED = 80
 _BLOCK = 1 << 15
 """So many at a time stay in the processor's own memory."""
@@ -47,9 +49,10 @@ def nearest(tx: Transaction, shelf: Shelf, space: int, question: Vectors, eligib
     differing = _differing(shelf.bits, packed_signs(question.astype(np.float16)[None, :])[0])
     usual = float(np.cos(np.pi * _usual(differing, among, count) / len(question)))
     slots = _least(differing, among, count, len(question))
+    slots = _leaning(shelf, question, slots)
     slots, similarity = _compared(tx, shelf, space, question, slots)
-    best = np.argsort(-similarity, kind="stable")[:_RETURNED]
-    slots, similarity = slots[best], similarity[best]
+    order = np.argsort(-similarity, kind="stable")[:_RETURNED]
+    slots, similarity = slots[order], similarity[order]
     spread = max(float(similarity.max(initial=usual)) - usual, 1e-9)
     nearness = np.clip((similarity - usual) / spread, 0, 1).astype(np.float32)
     return Near(slots, nearness, similarity)
@@ -73,19 +76,28 @@ def _usual(differing: NDArray[np.uint16], among: Mask, count: int) -> float:
 
 def _least(differing: NDArray[np.uint16], among: Mask, count: int, most: int) -> Slots:
     """The slots that differ least; of those that differ alike, the first."""
-    if count <= _COMPARED:
+    if count <= _ROUGHLY:
         return np.flatnonzero(among)
     # There are few different counts, so the limit is found faster by halving than by sorting.
     low, high = 0, most
     while low < high:
         middle = (low + high) // 2
-        if np.count_nonzero((differing <= middle) & among) >= _COMPARED:
+        if np.count_nonzero((differing <= middle) & among) >= _ROUGHLY:
             high = middle
         else:
             low = middle + 1
     below = np.flatnonzero((differing < low) & among)
-    level = np.flatnonzero((differing == low) & among)[: _COMPARED - len(below)]
+    level = np.flatnonzero((differing == low) & among)[: _ROUGHLY - len(below)]
     return np.sort(np.concatenate([below, level]))
+
+
+def _leaning(shelf: Shelf, question: Vectors, slots: Slots) -> Slots:
+    """Those whose signs agree where the question is strong, not only in many places."""
+    if len(slots) <= _EXACTLY:
+        return slots
+    packed = np.ascontiguousarray(shelf.bits[:, slots].T).view(np.uint8)
+    signs = np.unpackbits(packed, axis=1)[:, : len(question)].astype(np.float32)
+    return slots[best(signs @ question, _EXACTLY)]
 
 
 def _compared(

@@ -89,7 +89,7 @@ _AROUND_LENGTH = 0.5
 _KEPT = 600
 _MANY = 3 * _KEPT
 _PROMISING = 2_000
-_CROWD = 10 * _PROMISING
+_CROWD = 3 * _PROMISING
 _BEST_OF_SESSION = 3
 _RRF = 60
 _CONVERSATION = KINDS.index(Kind.CONVERSATION)
@@ -115,8 +115,8 @@ def rank(
         found, total, parts = _narrowed(shelf, found, total, parts)
         scores = _structured(shelf, evidence, weights, found, total, parts)
     order = np.argsort(-scores, kind="stable")[:limit]
-    best = _scaled(scores[order])
-    return Ranked(found.slots[order], best, {name: part[order] for name, part in parts.items()})
+    scores = _scaled(scores[order])
+    return Ranked(found.slots[order], scores, {name: part[order] for name, part in parts.items()})
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +167,7 @@ def _candidates(shelf: Shelf, evidence: Evidence, terms: Sequence[_Term]) -> _Ca
         marked[:-1] |= evidence.in_period & evidence.eligible
     slots = np.flatnonzero(marked)
     if len(slots) > _CROWD:
-        slots = slots[_best(_promise(shelf, terms, slots), _PROMISING)]
+        slots = slots[best(_promise(shelf, terms, slots), _PROMISING)]
         marked[:] = False
         marked[slots] = True
     marked[evidence.near] = True
@@ -188,7 +188,7 @@ def _promise(shelf: Shelf, terms: Sequence[_Term], slots: Slots) -> Scores:
     return own[slots] + beside
 
 
-def _best(scores: Scores, count: int) -> NDArray[np.int64]:
+def best(scores: Scores, count: int) -> NDArray[np.int64]:
     """Where the best scores are; of equal ones the last, which is the latest."""
     limit = np.partition(scores, -count)[-count]
     above = np.flatnonzero(scores > limit)
@@ -237,11 +237,11 @@ def _narrowed(
     """Only the best candidates and what is beside them, when there are very many."""
     if len(total) <= _MANY:
         return found, total, parts
-    best = _best(total, _KEPT)
+    chosen = best(total, _KEPT)
     kept = np.zeros(len(total) + 1, np.bool_)
-    kept[best] = True
+    kept[chosen] = True
     for step in (shelf.before, shelf.after):
-        kept[found.place(step[found.slots[best]])] = True
+        kept[found.place(step[found.slots[chosen]])] = True
     row = np.flatnonzero(kept[:-1])
     narrow = _Candidates.of(found.slots[row], len(shelf))
     return narrow, total[row], {name: part[row] for name, part in parts.items()}
@@ -299,8 +299,8 @@ def _session_mean(sessions: NDArray[np.int32], scores: Scores) -> Scores:
     first = np.flatnonzero(np.append(True, grouped[1:] != grouped[:-1]))
     place = np.arange(len(grouped)) - np.repeat(first, np.diff(np.append(first, len(grouped))))
     group = np.cumsum(np.append(False, grouped[1:] != grouped[:-1]))
-    best = place < _BEST_OF_SESSION
-    sums = np.bincount(group[best], np.maximum(scores[order][best], 0))
+    leading = place < _BEST_OF_SESSION
+    sums = np.bincount(group[leading], np.maximum(scores[order][leading], 0))
     means = np.empty(len(scores), np.float32)
     means[order] = (sums / _BEST_OF_SESSION)[group]
     return means

@@ -59,7 +59,7 @@ class Shelf:
     def __len__(self) -> int:
         return len(self.ids)
 
-    def slots(self, ids: Sequence[int]) -> Slots:
+    def slots(self, ids: Sequence[int] | Slots) -> Slots:
         """The slots of memories, as far as they are on the shelf."""
         return _places(self.ids, np.asarray(ids, np.int64))
 
@@ -230,6 +230,10 @@ class Shelves:
 
 def _places(known: Slots, wanted: Slots) -> Slots:
     """Where numbers are in a growing row of them; those that are not there are left out."""
+    if len(known) and known[-1] - known[0] == len(known) - 1:
+        # No number is missing, as long as nothing was forgotten.
+        places = wanted - known[0]
+        return places[(places >= 0) & (places < len(known))]
     places = np.searchsorted(known, wanted)
     inside = places < len(known)
     places, wanted = places[inside], wanted[inside]

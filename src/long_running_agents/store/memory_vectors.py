@@ -16,9 +16,13 @@ from long_running_agents.store.prepared import Prepared
 _PUT = Prepared(insert(memory_vectors).prefix_with("OR REPLACE"), ["space", "memory_id", "vector"])
 
 
+_SPACE = Prepared(select(memory_spaces.c.id).where(memory_spaces.c.name == bindparam("name_")))
+
+
 def space(tx: Transaction, name: str) -> int | None:
     """The number of a space; None when nothing was ever put into it."""
-    return tx.execute(select(memory_spaces.c.id).where(memory_spaces.c.name == name)).scalar()
+    row = tx.run(_SPACE, {"name_": name})
+    return None if row is None else int(row[0])
 
 
 def open_space(tx: Transaction, name: str, dimensions: int) -> int:
