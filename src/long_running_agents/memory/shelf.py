@@ -203,9 +203,10 @@ class Shelves:
             return
         ids = np.asarray(numbers, np.int64)
         vectors = np.frombuffer(blob, np.float16).reshape(len(ids), -1)
-        there = np.isin(ids, self._ids[: self._count], assume_unique=True)
-        slots = self._places(ids[there])
-        self._bits[:, slots] = packed_signs(vectors[there]).T
+        slots = self._places(ids)
+        if len(slots) < len(ids):
+            vectors = vectors[np.isin(ids, self._ids[slots], assume_unique=True)]
+        self._bits[:, slots] = packed_signs(vectors).T
         self._embedded[slots] = True
 
     def _learn_names(self, tx: Transaction) -> None:

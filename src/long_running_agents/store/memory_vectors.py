@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from sqlalchemy import bindparam, delete, func, insert, select, text
 
@@ -79,7 +80,9 @@ def every(tx: Transaction, space_id: int) -> Iterator[tuple[list[int], bytes]]:
         .where(memory_vectors.c.space == space_id)
         .order_by(memory_vectors.c.memory_id)
     )
-    for rows in tx.execute(query).tuples().partitions(_CHUNK):
+    # The driver's own cursor: a million rows of the library's take a second more.
+    cursor: Any = tx.execute(query).cursor
+    while rows := cursor.fetchmany(_CHUNK):
         yield [row[0] for row in rows], b"".join([row[1] for row in rows])
 
 
