@@ -23,6 +23,7 @@ _RETURNED = 80
 _BLOCK = 1 << 15
 """So many at a time stay in the processor's own memory."""
 _SAMPLED = 4096
+_STRANGERS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,7 @@ def nearest(tx: Transaction, shelf: Shelf, space: int, question: Vectors, eligib
     if not count or not question.any():
         return nothing()
     differing = _differing(shelf.bits, packed_signs(question.astype(np.float16)[None, :])[0])
-    usual = float(np.cos(np.pi * _usual(differing, among, count) / len(question)))
+    usual = float(np.cos(np.pi * _usual(differing[among], len(question))))
     slots = _least(differing, among, count, len(question))
     slots = _leaning(shelf, question, slots)
     slots, similarity = _compared(tx, shelf, space, question, slots)
@@ -68,10 +69,12 @@ def _differing(bits: NDArray[np.uint64], signs: NDArray[np.uint64]) -> NDArray[n
     return total
 
 
-def _usual(differing: NDArray[np.uint16], among: Mask, count: int) -> float:
-    """What most of them differ in: of all if they are few, else of some spread evenly."""
-    step = max(1, count // _SAMPLED)
-    return float(differing[among][::step].mean())
+def _usual(differing: NDArray[np.uint16], dimensions: int) -> float:
+    """The share of bits in which most differ: of all if they are few, else of some among them."""
+    sample = differing[:: max(1, len(differing) // _SAMPLED)]
+    # What is usual cannot be told from two or three: strangers differ in half of the bits.
+    total = float(sample.sum()) + _STRANGERS * dimensions / 2
+    return total / (len(sample) + _STRANGERS) / dimensions
 
 
 def _least(differing: NDArray[np.uint16], among: Mask, count: int, most: int) -> Slots:
