@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 EXTRAS := .venv-extras
 
-.PHONY: help chat test check unit lint types layers integration contract docs e2e test-extras bench clean
+.PHONY: help chat test check unit lint types layers integration contract docs e2e test-extras bench bench-memory clean
 
 help:
 	@echo "make chat    install and talk to the agent"
@@ -13,6 +13,7 @@ help:
 	@echo "make check   the fast part of it"
 	@echo "make test-extras  the engines with heavy extras, in a venv of their own"
 	@echo "make bench   measure, side by side with peers"
+	@echo "make bench-memory  the same for memories: what is found, and how fast"
 
 # The stamp is newer than pyproject.toml exactly when the venv matches it.
 $(VENV)/.ready: pyproject.toml
@@ -63,6 +64,10 @@ test-extras: $(EXTRAS)/.ready
 
 bench: $(VENV)/.ready
 	@$(BIN)/python -m benchmarks
+
+bench-memory: $(VENV)/.ready
+	@$(BIN)/python -m benchmarks.memory_quality
+	@$(BIN)/python -m benchmarks.memory_speed
 
 clean:
 	rm -rf $(VENV) $(EXTRAS) .venv-bench dist

@@ -1,4 +1,4 @@
-"""Memories and questions that are made up, as many as one likes, and an embedder that costs nothing.
+"""Memories and questions that are made up, as many as one likes, and an embedder for them.
 
 Words are drawn so that a few are in every other memory and most are rare, as in any language.
 """
@@ -24,7 +24,6 @@ ACTORS = ("Mara", "Joon")
 _SYLLABLES = [f"{first}{second}" for first, second in product("bdfgklmnprstvz", "aeiou")]
 _FLATTER = 2.7
 """Added to the rank in Zipf's law, so that the commonest word is in a third of the memories."""
-_NOISE = 0.35
 
 
 def vocabulary() -> list[str]:
@@ -85,7 +84,7 @@ class Corpus:
 
 
 class WordVectors:
-    """Embeds a text as the mean of its words' random vectors, and some noise of its own."""
+    """Embeds a text as the mean of its words' random vectors."""
 
     space = "benchmark:word-vectors:1"
     dimensions = DIMENSIONS
