@@ -20,7 +20,7 @@ ride rode ridden; ring rang rung; rise rose risen; run ran; say said; see saw se
 sell sold; send sent; sew sewn; shake shook shaken; shine shone; shoot shot; show shown;
 shrink shrank shrunk; sing sang sung; sink sank sunk; sit sat; sleep slept; slide slid;
 speak spoke spoken; speed sped; spend spent; spin spun; spring sprang sprung; stand stood;
-steal stole stolen; stick stuck; sting stung; strike struck; swear swore sworn; sweep swept;
+steal stole stolen; stick stuck; strike struck; swear swore sworn; sweep swept;
 swim swam swum; swing swung; take took taken; teach taught; tear tore torn; tell told;
 think thought; throw threw thrown; understand understood; wake woke woken; wear wore worn;
 weave wove woven; weep wept; win won; wind wound; write wrote written;
