@@ -1,5 +1,6 @@
 """Filters: which memories may be among the answers, decided before anything is ranked."""
 
+import threading
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -39,18 +40,21 @@ class Sight:
 
     def __init__(self) -> None:
         self._present: dict[Viewer, _Present] = {}
+        # Searches run on several threads.
+        self._lock = threading.Lock()
 
     def eligible(self, shelf: Shelf, viewer: Viewer, query: Query, now: datetime) -> Mask:
         """The same as the function; the mask is not the caller's to change."""
         if query.as_of is not None:
             return eligible(shelf, viewer, query, now)
         moment = microseconds(now)
-        present = self._present.get(viewer)
-        if present is None or not present.holds(shelf, moment):
-            present = _present(shelf, viewer, moment)
-            while len(self._present) >= _KEPT:
-                self._present.pop(next(iter(self._present)), None)
-            self._present[viewer] = present
+        with self._lock:
+            present = self._present.get(viewer)
+            if present is None or not present.holds(shelf, moment):
+                present = _present(shelf, viewer, moment)
+                if len(self._present) >= _KEPT:
+                    self._present.pop(next(iter(self._present)))
+                self._present[viewer] = present
         return _asked_for(shelf, query, present.mask)
 
 
