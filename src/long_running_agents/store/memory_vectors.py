@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from sqlalchemy import bindparam, delete, func, insert, select
 
+from long_running_agents.store.among import among
 from long_running_agents.store.database import Transaction
 from long_running_agents.store.memory_tables import (
     memories,
@@ -52,7 +53,7 @@ def put(tx: Transaction, space_id: int, vectors: Mapping[int, bytes]) -> None:
 def of(tx: Transaction, space_id: int, ids: Sequence[int]) -> dict[int, bytes]:
     """The vectors of some memories, as far as they have one."""
     query = select(memory_vectors.c.memory_id, memory_vectors.c.vector).where(
-        memory_vectors.c.space == space_id, memory_vectors.c.memory_id.in_(ids)
+        memory_vectors.c.space == space_id, among(memory_vectors.c.memory_id, ids)
     )
     return dict(tx.execute(query).tuples().all())
 
@@ -95,9 +96,14 @@ def count_missing(tx: Transaction, space_id: int | None) -> int:
     return every_one - tx.execute(query, {"space_": space_id}).scalar_one()
 
 
+def still_there(tx: Transaction, ids: Sequence[int]) -> set[int]:
+    """Those of some memories that nobody has deleted meanwhile."""
+    return set(tx.execute(select(memories.c.id).where(among(memories.c.id, ids))).scalars())
+
+
 def drop(tx: Transaction, ids: Sequence[int]) -> None:
     """Delete the vectors of some memories, in every space: they are made again."""
-    tx.execute(delete(memory_vectors).where(memory_vectors.c.memory_id.in_(ids)))
+    tx.execute(delete(memory_vectors).where(among(memory_vectors.c.memory_id, ids)))
 
 
 def drop_other_spaces(tx: Transaction, space_id: int) -> None:

@@ -20,7 +20,8 @@ _ENDED = [status for status in TurnStatus if status.ended]
 _OPEN = [literal_column(f"'{status}'", String) for status in TurnStatus if not status.ended]
 
 
-def _turn(row: Row[Any]) -> Turn:
+def turn_of(row: Row[Any]) -> Turn:
+    """A row as the rest of the house knows it."""
     return Turn(
         id=TurnId(row.id),
         session_id=SessionId(row.session_id),
@@ -111,13 +112,13 @@ def get(tx: Transaction, turn_id: TurnId) -> Turn:
     row = tx.execute(_BY_ID, {"turn": turn_id}).first()
     if row is None:
         raise NotFound(f"No turn {turn_id!r}.", hint="'lra sessions show' lists a session's turns.")
-    return _turn(row)
+    return turn_of(row)
 
 
 def of_session(tx: Transaction, session_id: SessionId) -> list[Turn]:
     """All turns of a session, in order."""
     query = select(turns).where(turns.c.session_id == session_id).order_by(turns.c.number)
-    return [_turn(row) for row in tx.execute(query)]
+    return [turn_of(row) for row in tx.execute(query)]
 
 
 def recent(
@@ -129,7 +130,7 @@ def recent(
         query = query.order_by(turns.c.created_at.desc(), turns.c.number.desc())
     else:
         query = query.where(turns.c.session_id == session_id).order_by(turns.c.number.desc())
-    return [_turn(row) for row in tx.execute(query)]
+    return [turn_of(row) for row in tx.execute(query)]
 
 
 def unfinished(tx: Transaction) -> list[Turn]:
@@ -140,7 +141,7 @@ def unfinished(tx: Transaction) -> list[Turn]:
         # By number: a clock that was set back must not turn a session's line around.
         .order_by(turns.c.session_id, turns.c.number)
     )
-    return [_turn(row) for row in tx.execute(query)]
+    return [turn_of(row) for row in tx.execute(query)]
 
 
 def ask_anew(tx: Transaction, session_id: SessionId) -> None:
@@ -160,7 +161,7 @@ _CURRENT = (
 def current(tx: Transaction, session_id: SessionId) -> Turn | None:
     """The first turn of a session that has not ended: running, waiting, or next in line."""
     row = tx.execute(_CURRENT, {"session": session_id}).first()
-    return None if row is None else _turn(row)
+    return None if row is None else turn_of(row)
 
 
 def last(tx: Transaction, session_id: SessionId) -> Turn | None:
@@ -172,7 +173,7 @@ def last(tx: Transaction, session_id: SessionId) -> Turn | None:
         .limit(1)
     )
     row = tx.execute(query).first()
-    return None if row is None else _turn(row)
+    return None if row is None else turn_of(row)
 
 
 _CLAIM = Prepared(
@@ -305,4 +306,4 @@ def before(tx: Transaction, turn: Turn) -> Turn | None:
     """The turn that came before another in its session."""
     key = {"session": turn.session_id, "number": turn.number}
     row = tx.execute(_BEFORE, key).first()
-    return None if row is None else _turn(row)
+    return None if row is None else turn_of(row)
