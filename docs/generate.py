@@ -47,6 +47,10 @@ _KEYS = (
     ("ANTHROPIC_API_KEY", "Key for `anthropic:…` models."),
     ("GEMINI_API_KEY, GOOGLE_API_KEY", "Key for `google:…` models; the first that is set."),
     ("AGENT_MODEL_KEY", "Key for your own server at `agent.model.base_url`, if it wants one."),
+    (
+        "EMBEDDING_API_KEY",
+        "Key for your own server at `memory.embedding_base_url`, if it wants one.",
+    ),
     (environment.HOME, "The home, unless `--home` names another."),
 )
 
