@@ -232,10 +232,9 @@ async def _write(
 
 def _outcome(written: Written) -> str:
     match written:
-        case Stored(memory, None):
-            return f"Remembered as #{memory.id}."
         case Stored(memory, old):
-            return f"Remembered as #{memory.id}, in the place of #{old.id}."
+            place = "" if old is None else f", in the place of #{old.id}"
+            return f"Remembered as #{memory.id}{place}."
         case Merged(memory):
             return f"Known already, as #{memory.id}."
         case Similar(found):
