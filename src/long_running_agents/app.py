@@ -101,7 +101,8 @@ async def open_app(
             settings = _run_settings(loaded, home, model, windows)
             memories = _memories(loaded, database, client, clock)
             remembering = _remembering(loaded, memories, clock)
-            tools = [built_in(memory=memories is not None), *toolsets]
+            allow = loaded.settings.agent.tools.allow
+            tools = [built_in(memory=memories is not None, allow=allow), *toolsets]
             app = _assemble(loaded, database, models, settings, tools, clock, remembering)
             engine = LocalEngine({WORK: app.turns.run}, clock)
             try:

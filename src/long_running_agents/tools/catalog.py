@@ -1,5 +1,7 @@
 """The list of toolsets: the one place where tools are registered."""
 
+from collections.abc import Container
+
 from pydantic_ai.toolsets import FunctionToolset
 
 from long_running_agents.tools.conversations import conversations
@@ -14,16 +16,20 @@ def families() -> list[FunctionToolset[TurnDeps]]:
     return [conversations(), memory_tools(), task_tools(), results()]
 
 
-def built_in(*, memory: bool = True) -> FunctionToolset[TurnDeps]:
+def built_in(
+    *, memory: bool = True, allow: Container[str] | None = None
+) -> FunctionToolset[TurnDeps]:
     """All their tools as one toolset: the library prepares each toolset anew at every step.
 
     Args:
         memory: Whether there is a memory to work with.
+        allow: The names of the tools that may run; what may not is not even offered.
     """
     tools = FunctionToolset[TurnDeps](id="built-in")
     for family in families():
         if family.id == "memory" and not memory:
             continue
         for tool in family.tools.values():
-            tools.add_tool(tool)
+            if allow is None or tool.name in allow:
+                tools.add_tool(tool)
     return tools
