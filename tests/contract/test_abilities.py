@@ -68,7 +68,8 @@ async def test_a_refusal_is_learned_from_once(quirk, lesson, stream):
         second = await ask(model, stream=stream, messages=messages)
 
     assert told(first)[1] == told(second)[1] == "ok"
-    assert learned == [replace(ALL, **{lacking: False})] == [model.ability]
+    assert learned == [frozenset({lacking})]
+    assert model.ability == replace(ALL, **{lacking: False})
     assert len(server.requests) == 3
 
 
@@ -235,8 +236,33 @@ async def test_calls_that_a_stream_leaves_out_are_asked_for_without_one():
 
     assert told(first)[2] == told(second)[2] == [("look", {"at": "x"})]
     assert [sent.get("stream", False) for sent in server.requests] == [True, False, False]
-    assert learned == [Ability(streamed_calls=False)]
+    assert learned == [frozenset({"streamed_calls"})]
     assert first.usage.output_tokens > 0
+
+
+REFUSED_STREAMS = {
+    "Cannot use tools with stream": "streamed_calls",
+    "Streaming is not supported by this model.": "streaming",
+}
+
+
+@pytest.mark.parametrize(("words", "lacking"), REFUSED_STREAMS.items())
+async def test_a_stream_that_is_refused_is_asked_for_as_a_whole(words, lacking):
+    async with serving(fail(400, message=words), say("ok")) as (server, model):
+        first, second = [await ask(model, stream=True) for _ in range(2)]
+
+    assert told(first)[1] == told(second)[1] == "ok"
+    assert [sent.get("stream", False) for sent in server.requests] == [True, False, False]
+    assert model.ability.lacks == {lacking}
+
+
+async def test_a_server_that_does_not_know_how_to_ask_for_usage_is_not_asked():
+    refusing = fail(400, message="stream_options: Extra inputs are not permitted")
+    async with serving(refusing, say("ok")) as (server, model):
+        assert told(await ask(model, stream=True))[1] == "ok"
+
+    assert ["stream_options" in sent for sent in server.requests] == [True, False]
+    assert server.requests[-1]["stream"] is True
 
 
 @BOTH_WAYS

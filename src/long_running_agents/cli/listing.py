@@ -146,9 +146,7 @@ def _with_card(loaded: "Loaded", each: Listed, cards: Mapping[tuple[str, str], C
         name = names.parse(each.name, settings)
     except LraError:
         return each
-    server = names.server_of(name, settings)
-    endpoint = server.base_url.rstrip("/") if server else name.provider
-    card = cards.get((loaded.redact(endpoint), name.model))
+    card = cards.get((loaded.redact(names.endpoint_of(name, settings)), name.model))
     if card is None:
         return each
     found = f"tools: {card.tools}, checked {moment(card.checked_at)}"

@@ -110,7 +110,8 @@ async def examine(choice: Choice, clock: Clock, *, window: int | None = None) ->
     seen, cuts = (window, False) if window or not usage else await _measure(model)
     return Card(
         endpoint=endpoint_of(model),
-        model=model.model_name,
+        # A local model has its provider in its name already.
+        model=model.model_name.removeprefix(f"{model.system}:"),
         native_tools=native,
         text_tools=False if native else called or await _in_words(model, forced),
         streaming=words > 1,

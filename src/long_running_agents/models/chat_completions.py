@@ -171,14 +171,15 @@ class ChatCompletionsModel(Model[httpx2.AsyncClient]):
         tools = bool(
             model_request_parameters.function_tools or model_request_parameters.output_tools
         )
-        if tools and not self._ability.streamed_calls:
+        opened = None if self._whole_only(tools) else await self._open(*asked)
+        if opened is None:
             yield CompletedStreamedResponse(
                 await self.request(*asked),
                 model_request_parameters=model_request_parameters,
                 replay_events=True,
             )
             return
-        question, reply = await self._open(*asked)
+        question, reply = opened
         try:
             yield ChatStream(
                 model_request_parameters=model_request_parameters,
@@ -198,7 +199,8 @@ class ChatCompletionsModel(Model[httpx2.AsyncClient]):
         messages: list[ModelMessage],
         settings: ModelSettings | None,
         parameters: ModelRequestParameters,
-    ) -> tuple[_Question, httpx2.Response]:
+    ) -> tuple[_Question, httpx2.Response] | None:
+        """Begin a stream; None when the server has just said that it streams no such thing."""
         while True:
             question = self._question(messages, settings, parameters, stream=True)
             request = self._client.build_request(
@@ -213,6 +215,11 @@ class ChatCompletionsModel(Model[httpx2.AsyncClient]):
                 finally:
                     await reply.aclose()
             self._heed(question, reply, text)
+            if self._whole_only(bool(question.names)):
+                return None
+
+    def _whole_only(self, tools: bool) -> bool:
+        return not self._ability.streaming or (tools and not self._ability.streamed_calls)
 
     async def _unstreamed(
         self,
@@ -258,11 +265,11 @@ class ChatCompletionsModel(Model[httpx2.AsyncClient]):
         self._learn(lesson)
 
     def _learn(self, lesson: Ability) -> None:
-        known = self._ability.without(lesson)
-        if known != self._ability:
-            self._ability = known
-            log.info("%s: learned that it can do only %s", self._model_name, known)
-            self._reports.learned(known)
+        new = lesson.lacks - self._ability.lacks
+        if new:
+            self._ability = self._ability.without(lesson)
+            log.info("%s does not understand %s", self._model_name, ", ".join(sorted(new)))
+            self._reports.learned(new)
 
     def _measure(self, question: _Question, usage: RequestUsage) -> None:
         """Notice a server that reads only part of what it is sent."""

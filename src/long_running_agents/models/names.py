@@ -152,6 +152,12 @@ def server_of(name: Name, settings: ModelSettings) -> Server | None:
     return Server(own, known.key if known and known.key else OWN_KEY, needs_key=False)
 
 
+def endpoint_of(name: Name, settings: ModelSettings) -> str:
+    """Where a name is asked, as cards know it: an address, or the provider where there is none."""
+    server = server_of(name, settings)
+    return server.base_url.rstrip("/") if server else name.provider
+
+
 def require(name: Name, settings: ModelSettings, variables: Mapping[str, str]) -> None:
     """See that a name has the package and the key it needs.
 
