@@ -68,18 +68,8 @@ def examined(card: Card) -> Ability:
     )
 
 
-def _unheard(*_: object) -> None:
-    pass
-
-
-@dataclass(frozen=True, slots=True)
-class Reports:
-    """Who is told what is found out about a model while it is being asked."""
-
-    learned: Callable[[frozenset[str]], None] = _unheard
-    """The model can do less than was known: the names of what it lacks besides."""
-    truncated: Callable[[int, int], None] = _unheard
-    """The server read far fewer tokens than it was sent: about so many sent, so many read."""
+Learned = Callable[[frozenset[str]], None]
+"""Hears that a model can do less than was known: the names of what it lacks besides."""
 
 
 _TEACHING = frozenset({400, 404, 422, 500, 501})

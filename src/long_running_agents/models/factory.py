@@ -10,7 +10,7 @@ from pydantic_ai.providers import infer_provider_class
 
 from long_running_agents.config.settings import ModelSettings
 from long_running_agents.models import choosing, names
-from long_running_agents.models.ability import ALL, Ability, Reports
+from long_running_agents.models.ability import ALL, Ability, Learned
 from long_running_agents.models.chat_completions import ChatCompletionsModel
 from long_running_agents.models.embedded import Embedded
 from long_running_agents.models.limited import LimitedModel
@@ -51,8 +51,8 @@ class Known(Protocol):
         """What is known from before."""
         ...
 
-    def reports(self, endpoint: str, model: str) -> Reports:
-        """Who is told what is found out."""
+    def learned(self, endpoint: str, model: str) -> Learned:
+        """Who hears what the model teaches."""
         ...
 
 
@@ -94,7 +94,9 @@ class ModelFactory:
         if name not in self._made:
             parsed = names.parse(name, self._settings)
             model = LimitedModel(self._build(parsed), self._limit(parsed.provider))
-            self._made[name] = Choice(name, model, names.advice(parsed, self._settings))
+            advice = names.advice(parsed, self._settings)
+            roomier = names.roomier(parsed, self._settings)
+            self._made[name] = Choice(name, model, advice, roomier)
         return self._made[name]
 
     def _limit(self, provider: str) -> asyncio.Semaphore:
@@ -120,7 +122,7 @@ class ModelFactory:
             api_key=self._variables.get(server.key, "") or KEYLESS,
             system=name.provider,
             ability=ability,
-            reports=self._known.reports(endpoint, name.model) if self._known else None,
+            learned=self._known.learned(endpoint, name.model) if self._known else None,
         )
 
     def _from_library(self, name: Name) -> Model:

@@ -9,7 +9,7 @@ from long_running_agents.domain.card import Card
 from long_running_agents.domain.lack import Lack
 from long_running_agents.domain.ports import Clock
 from long_running_agents.domain.redaction import Redactor
-from long_running_agents.models.ability import Ability, Reports, examined, lacking
+from long_running_agents.models.ability import Ability, Learned, examined, lacking
 
 BELIEVED = timedelta(days=30)
 """How long a lack is believed in. Servers are mended, and a model must not suffer for ever for what
@@ -68,10 +68,10 @@ class Findings:
         card = self._cards.get((self._redact(endpoint), model))
         return None if card is None else card.context_window
 
-    def reports(self, endpoint: str, model: str) -> Reports:
-        """What the model teaches is written down."""
+    def learned(self, endpoint: str, model: str) -> Learned:
+        """Writes down what the model teaches."""
 
-        def learned(new: frozenset[str]) -> None:
+        def hear(new: frozenset[str]) -> None:
             now = self._clock.now()
             for what in sorted(new):
                 lack = Lack(endpoint=endpoint, model=model, what=what, learned_at=now)
@@ -79,7 +79,7 @@ class Findings:
                 self._writing.add(task)
                 task.add_done_callback(self._writing.discard)
 
-        return Reports(learned=learned)
+        return hear
 
     async def close(self) -> None:
         """Wait for what is being written."""

@@ -214,6 +214,20 @@ def no_model() -> NotConfigured:
     )
 
 
+_ROOMIER = {
+    "ollama": "Start Ollama with OLLAMA_CONTEXT_LENGTH=32768, or set num_ctx in a Modelfile.",
+    "lmstudio": "Load the model with 'lms load MODEL --context-length 32768'.",
+}
+
+
+def roomier(name: Name, settings: ModelSettings) -> str:
+    """What a person can do when the server of this name reads too little at once."""
+    usual = {server.base_url: provider for provider, server in SERVERS.items()}
+    provider = usual.get(endpoint_of(name, settings), name.provider)
+    other = "Give its server a longer context (llama-server -c, vLLM --max-model-len)."
+    return _ROOMIER.get(provider, other)
+
+
 def advice(name: Name, settings: ModelSettings) -> str:
     """What a person can do when nobody answers to this name."""
     server = server_of(name, settings)

@@ -8,7 +8,7 @@ from pydantic_ai.models import ModelRequestParameters
 from long_running_agents.config import load
 from long_running_agents.config.settings import ModelSettings
 from long_running_agents.errors import ConfigError, NotConfigured
-from long_running_agents.models.ability import ALL, Ability, Reports
+from long_running_agents.models.ability import ALL, Ability
 from long_running_agents.models.factory import ModelFactory, OneModel
 from long_running_agents.models.names import LIBRARY, configured_name, installed
 from long_running_agents.testing import ScriptedModel, say
@@ -186,9 +186,8 @@ class Notebook:
     def ability(self, endpoint, model):
         return Ability(native_tools=False) if model == "old" else ALL
 
-    def reports(self, endpoint, model):
+    def learned(self, endpoint, model):
         self.asked.append((endpoint, model))
-        return Reports()
 
 
 def test_what_is_known_of_a_model_is_heeded_and_what_it_teaches_is_heard():

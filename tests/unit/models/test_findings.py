@@ -81,7 +81,7 @@ def test_an_address_with_a_secret_is_found_as_it_is_stored():
 async def test_what_a_model_teaches_is_written_beside_the_work():
     notes = Notes()
     known = findings(keep=notes.keep)
-    known.reports(URL, "m").learned(frozenset({"system_role"}))
+    known.learned(URL, "m")(frozenset({"system_role"}))
     assert notes.kept == []
     notes.may.set()
     await known.close()
@@ -94,7 +94,7 @@ async def test_a_note_that_cannot_be_written_troubles_nobody(caplog):
     notes.may.set()
     known = findings(keep=notes.keep)
     with caplog.at_level(logging.WARNING):
-        known.reports(URL, "m").learned(frozenset({"system_role"}))
+        known.learned(URL, "m")(frozenset({"system_role"}))
         await known.close()
 
     assert "m lacks system_role is not kept: No room left." in caplog.text
