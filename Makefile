@@ -52,9 +52,13 @@ check: lint types layers unit
 
 test: check integration contract docs e2e
 
-# Gigabytes of torch, so neither in the venv nor in the tests that everybody runs.
+# Gigabytes of torch, so neither in the venv nor in the tests that everybody runs. Of one version,
+# pip prefers the build "+cpu" wherever it can have it; a newer one would bring CUDA along instead.
+TORCH ?= torch==2.13.0
+
 $(EXTRAS)/.ready: pyproject.toml
 	@.ci/venv $(PYTHON) $(EXTRAS)
+	@$(EXTRAS)/bin/python -m pip install -q $(TORCH)
 	@$(EXTRAS)/bin/python -m pip install -q --editable '.[transformers]'
 	@touch $@
 

@@ -7,6 +7,7 @@ import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
+from pathlib import Path
 from urllib.parse import urlsplit
 
 from long_running_agents.config.settings import ModelSettings
@@ -125,6 +126,11 @@ def _at_address(text: str) -> Name:
             hint=f"Set agent.model.base_url (AGENT_MODEL_URL) and {OWN_KEY}.",
         )
     return Name(CUSTOM, model, address.rstrip("/"))
+
+
+def own_weights(model: str) -> Path | None:
+    """The path after ``local:``, where weights of the person's own are named by it."""
+    return Path(model).expanduser() if "/" in model else None
 
 
 def configured_name(settings: ModelSettings) -> str | None:
