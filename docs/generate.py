@@ -255,6 +255,8 @@ def tools_page() -> str:
         "What the model may call. [Write a tool](how-to/write-a-tool.md) says what the effects"
         " mean and how to add your own. `agent.tools.allow` narrows the list,"
         " `agent.tools.require_approval` makes the agent ask first: see [settings](settings.md).",
+        "`read_result` and `search_tools` are offered only where a model's context window is known,"
+        " since only there something may be left out.",
         *parts,
     )
 

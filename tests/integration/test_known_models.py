@@ -84,7 +84,7 @@ async def test_after_a_while_it_is_tried_again_and_believed_anew(tmp_path):
 WAYS = {
     "tools in words": (
         {"native_tools": False, "text_tools": True},
-        lambda sent: "tools" not in sent and "read_result" in str(sent["messages"]),
+        lambda sent: "tools" not in sent and "create_task" in str(sent["messages"]),
     ),
     "no stream": ({"streaming": False}, lambda sent: "stream" not in sent),
     "no calls in streams": ({"streamed_calls": False}, lambda sent: "stream" not in sent),

@@ -5,12 +5,13 @@ from pydantic_ai.toolsets import FunctionToolset
 from long_running_agents.tools.conversations import conversations
 from long_running_agents.tools.deps import TurnDeps
 from long_running_agents.tools.results import results
+from long_running_agents.tools.selection import tool_search
 from long_running_agents.tools.tasks import task_tools
 
 
 def families() -> list[FunctionToolset[TurnDeps]]:
     """Every toolset there is."""
-    return [conversations(), task_tools(), results()]
+    return [conversations(), task_tools(), results(), tool_search()]
 
 
 def built_in() -> FunctionToolset[TurnDeps]:
