@@ -32,7 +32,7 @@ from long_running_agents.engine.local import LocalEngine
 from long_running_agents.errors import ConfigError
 from long_running_agents.home import Home
 from long_running_agents.logs import log_to
-from long_running_agents.models import names
+from long_running_agents.models import looking, names
 from long_running_agents.models.embedded import Embedded
 from long_running_agents.models.factory import ModelFactory, ModelSource, OneModel
 from long_running_agents.models.findings import Findings
@@ -91,7 +91,7 @@ async def open_app(
     ):
         with log_to(home.logs, loaded.settings.log_level, loaded.redact):
             findings = await _findings(loaded, database, clock)
-            windows = windows or _known_windows(loaded, findings)
+            windows = windows or await _known_windows(loaded, model, client, findings)
             models = _models(loaded, model, client, findings)
             settings = _run_settings(loaded, home, model, windows)
             tools = [built_in(), *toolsets]
@@ -145,11 +145,20 @@ async def _findings(loaded: Loaded, database: Database, clock: Clock) -> Finding
     return Findings(known, taught, keep=keep, clock=clock, redact=loaded.redact)
 
 
-def _known_windows(loaded: Loaded, findings: Findings) -> WindowOf:
-    """The context windows that examinations have found, by a model's full name."""
+async def _known_windows(
+    loaded: Loaded, model: Model | None, client: httpx2.AsyncClient, findings: Findings
+) -> WindowOf:
+    """The context windows that examinations have found or servers tell, by a model's full name."""
     settings = loaded.settings.agent.model
+    own = names.configured_name(settings) if model is None else None
+    told = (
+        await looking.window(client, loaded, own) if own and not settings.context_window else None
+    )
 
     def window(name: str) -> int | None:
+        if name == own and told is not None:
+            # As it is served now; a card may be older.
+            return told
         try:
             parsed = names.parse(name, settings)
         except ConfigError:

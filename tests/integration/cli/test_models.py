@@ -42,6 +42,13 @@ def ollama(monkeypatch):
             self.end_headers()
             self.wfile.write(json.dumps(body).encode())
 
+        def do_POST(self):
+            self.rfile.read(int(self.headers["Content-Length"]))
+            there = self.path == "/api/show"
+            self.send_response(200 if there else 404)
+            self.end_headers()
+            self.wfile.write(b'{"model_info": {"llama.context_length": 131072}}')
+
         def log_message(self, *_):
             pass
 
@@ -69,6 +76,9 @@ def test_the_list_has_what_is_set_found_and_embedded(lra, ollama, embedded):
 
     assert found["custom:scripted"]["chosen"]
     assert found[f"{ollama}#qwen3:8b"]["context_window"] == 4096
+    assert found[f"{ollama}#qwen3:8b"]["note"] == "loaded"
+    assert found[f"{ollama}#llama3.2:3b"]["context_window"] == 4096
+    assert found[f"{ollama}#llama3.2:3b"]["note"] == "not loaded; the window is the usual one"
     assert found["local:big"] == {
         "name": "local:big",
         "source": "embedded",
