@@ -285,7 +285,7 @@ def commands_page() -> str | None:
     return page(
         "Commands",
         "`lra COMMAND --help` says the same at the terminal. Every command takes the options of"
-        " `lra` itself before its name.",
+        " `lra` itself, before its name or after it.",
         *_command(click.Context(root, info_name="lra")),
         "## Inside a chat",
         "A line that begins with one of these words is a command; all else is a message.",
