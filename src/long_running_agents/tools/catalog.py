@@ -8,12 +8,13 @@ from long_running_agents.tools.conversations import conversations
 from long_running_agents.tools.deps import TurnDeps
 from long_running_agents.tools.memory import memory_tools
 from long_running_agents.tools.results import results
+from long_running_agents.tools.selection import tool_search
 from long_running_agents.tools.tasks import task_tools
 
 
 def families() -> list[FunctionToolset[TurnDeps]]:
     """Every toolset there is."""
-    return [conversations(), memory_tools(), task_tools(), results()]
+    return [memory_tools(), conversations(), task_tools(), results(), tool_search()]
 
 
 def built_in(
