@@ -188,8 +188,20 @@ def visible(viewer: Viewer) -> ColumnElement[bool]:
 
 def many(tx: Transaction, viewer: Viewer, ids: Sequence[int]) -> dict[int, Memory]:
     """Those of some memories that a viewer may see, by their numbers."""
-    query = select(memories).where(among(memories.c.id, ids), visible(viewer))
-    return {row.id: _memory(row) for row in tx.execute(query)}
+    # By number alone: asked for the owner too, the planner walks through all the owner has.
+    found = (_memory(row) for row in tx.execute(select(memories).where(among(memories.c.id, ids))))
+    return {memory.id: memory for memory in found if _sees(viewer, memory)}
+
+
+def _sees(viewer: Viewer, memory: Memory) -> bool:
+    match memory.scope:
+        case Scope.USER:
+            inside = True
+        case Scope.AGENT:
+            inside = viewer.agent is not None and memory.agent == viewer.agent
+        case Scope.SESSION:
+            inside = viewer.session_id is not None and memory.session_id == viewer.session_id
+    return inside and memory.owner == viewer.owner
 
 
 def get(tx: Transaction, owner: str, number: MemoryId) -> Memory:
@@ -356,15 +368,20 @@ def followers(tx: Transaction, ids: Sequence[MemoryId]) -> list[MemoryId]:
     return [MemoryId(number) for number in tx.execute(query).scalars()]
 
 
+# By its session: the planner would walk back through everything the owner ever said.
+_LAST_SAID = Prepared(
+    text(
+        "SELECT max(id) FROM memories INDEXED BY memories_by_session"
+        " WHERE session_id = :session AND owner = :owner_ AND kind = :kind_"
+    )
+)
+
+
 def last_said(tx: Transaction, owner: str, session_id: SessionId) -> MemoryId | None:
     """The latest conversation memory of a session."""
-    query = (
-        select(func.max(memories.c.id))
-        .where(memories.c.session_id == session_id)
-        .where(memories.c.owner == owner, memories.c.kind == Kind.CONVERSATION.value)
-    )
-    found = tx.execute(query).scalar()
-    return None if found is None else MemoryId(found)
+    values = {"session": session_id, "owner_": owner, "kind_": Kind.CONVERSATION.value}
+    row = tx.run(_LAST_SAID, values)
+    return None if row is None or row[0] is None else MemoryId(row[0])
 
 
 def remove(tx: Transaction, owner: str, ids: Sequence[MemoryId]) -> None:
