@@ -3,7 +3,16 @@ import os
 import pytest
 from pytest_socket import socket_allow_hosts
 
-_FOREIGN = ("OPENAI_", "OPENROUTER_", "ANTHROPIC_", "GEMINI_", "GOOGLE_", "AGENT_", "LRA_")
+_FOREIGN = (
+    "OPENAI_",
+    "OPENROUTER_",
+    "ANTHROPIC_",
+    "GEMINI_",
+    "GOOGLE_",
+    "AGENT_",
+    "EMBEDDING_",
+    "LRA_",
+)
 _FOREIGN_NAMES = {"DATABASE_URL", "SANDBOX_URL", "VECTOR_STORE_PATH"}
 
 

@@ -1,14 +1,25 @@
 """The same stories for every embedder, the fake included."""
 
+import hashlib
 import sys
 from asyncio.subprocess import PIPE, create_subprocess_exec
 from contextlib import asynccontextmanager
+from pathlib import Path
 
+import httpx2
 import numpy as np
 import pytest
+from pydantic_ai.embeddings import EmbeddingModel, EmbeddingResult
+from pydantic_ai.exceptions import ModelHTTPError
 
+from long_running_agents.config.settings import MemorySettings
+from long_running_agents.errors import EmbedderFailed
 from long_running_agents.memory.embedding.bundled import BundledEmbedder
-from long_running_agents.testing import FakeEmbedder
+from long_running_agents.memory.embedding.choosing import choose_embedder
+from long_running_agents.memory.embedding.provider import ProviderSource
+from long_running_agents.memory.embedding.remote import RemoteEmbedder
+from long_running_agents.testing import FakeEmbedder, FrozenClock, Script, ScriptedServer
+from long_running_agents.testing.fake_embedder import hashed
 
 pytestmark = pytest.mark.anyio
 
@@ -27,7 +38,7 @@ import asyncio, hashlib, sys
 from tests.contract.test_embedders import TEXTS, opened
 
 async def main():
-    async with opened(sys.argv[1], *sys.argv[2:]) as embedder:
+    async with opened(sys.argv[1]) as embedder:
         rows = await embedder.documents(TEXTS)
     print(rows.shape, hashlib.sha256(rows.tobytes()).hexdigest())
 
@@ -35,15 +46,79 @@ asyncio.run(main())
 """
 
 
+class WordModel(EmbeddingModel):
+    """A provider's model, as Pydantic AI sees it."""
+
+    def __init__(self, failure=None):
+        super().__init__()
+        self._failure = failure
+
+    model_name = "words"
+    system = "scripted"
+
+    async def embed(self, inputs, *, input_type, settings=None):
+        inputs, settings = self.prepare_embed(inputs, settings)
+        if self._failure is not None:
+            raise self._failure
+        return EmbeddingResult(
+            (3 * hashed(inputs)).tolist(),
+            inputs=inputs,
+            input_type=input_type,
+            model_name=self.model_name,
+            provider_name=self.system,
+        )
+
+
+class PassingClock(FrozenClock):
+    """Time passes by itself, and at once."""
+
+    async def sleep(self, seconds):
+        del seconds
+
+
+def at_server(url, client, model="text-embedding-nomic-embed-text-v1.5"):
+    settings = MemorySettings(embedding_base_url=url, embedding_model=model)
+    return choose_embedder(settings, {}, client, clock=PassingClock())
+
+
+def at_provider(failure=None):
+    source = ProviderSource("scripted:words", lambda: WordModel(failure))
+    return RemoteEmbedder("scripted:words", source, advice="")
+
+
 @asynccontextmanager
 async def opened(kind):
-    """An embedder of a kind, and how another process opens the same."""
-    embedder = {"bundled": BundledEmbedder, "fake": FakeEmbedder}[kind]()
-    yield embedder
-    await embedder.close()
+    """An embedder of a kind."""
+    async with (
+        ScriptedServer(Script(())) as server,
+        httpx2.AsyncClient(trust_env=False) as client,
+    ):
+        match kind:
+            case "bundled":
+                embedder = BundledEmbedder()
+            case "server":
+                embedder = at_server(server.url, client)
+            case "provider":
+                embedder = at_provider()
+            case _:
+                embedder = FakeEmbedder()
+        yield embedder
+        await embedder.close()
 
 
-@pytest.fixture(params=["bundled", "fake"])
+def broken(kind, client):
+    match kind:
+        case "bundled":
+            return BundledEmbedder(Path("nowhere"))
+        case "server":
+            return at_server("http://127.0.0.1:9/v1", client)
+        case "provider":
+            return at_provider(ModelHTTPError(401, "words", "no key"))
+        case _:
+            return FakeEmbedder(failures=None)
+
+
+@pytest.fixture(params=["bundled", "server", "provider", "fake"])
 def kind(request):
     return request.param
 
@@ -109,15 +184,13 @@ async def test_a_very_long_text_has_a_vector_like_any_other(embedder):
 
 
 async def test_the_same_text_has_the_same_vector_in_another_process(kind, embedder):
+    rows = await embedder.documents(TEXTS)
     arguments = ["-W", "error", "-c", PROGRAM, kind]
-    said = []
-    for _ in range(2):
-        process = await create_subprocess_exec(sys.executable, *arguments, stdout=PIPE)
-        said.append((await process.communicate())[0])
+    process = await create_subprocess_exec(sys.executable, *arguments, stdout=PIPE)
+    said, _ = await process.communicate()
 
     assert process.returncode == 0
-    assert said[0] == said[1]
-    assert said[0]
+    assert said.decode().strip() == f"{rows.shape} {hashlib.sha256(rows.tobytes()).hexdigest()}"
 
 
 async def test_shared_words_bring_texts_together(embedder):
@@ -133,3 +206,20 @@ async def test_its_space_has_a_name_and_no_spaces_in_it(embedder):
     assert embedder.space == embedder.space.strip()
     assert ":" in embedder.space
     assert not any(letter.isspace() for letter in embedder.space)
+
+
+async def test_blank_texts_alone_have_zero_vectors_of_the_right_length(embedder):
+    rows = await embedder.documents(["", "  "])
+
+    assert rows.shape == (2, (await embedder.query("harbour")).size)
+    assert not rows.any()
+
+
+async def test_a_failure_says_what_to_do(kind):
+    async with httpx2.AsyncClient(trust_env=False) as client:
+        embedder = broken(kind, client)
+        for asked in (embedder.documents(["one", "two"]), embedder.query("three")):
+            with pytest.raises(EmbedderFailed) as caught:
+                await asked
+            assert caught.value.message
+            assert caught.value.hint

@@ -80,6 +80,29 @@ class ApprovalResolved(_Shape):
     reason: str = ""
 
 
+class RecalledMemory(_Shape):
+    """One memory as listeners see it."""
+
+    id: int
+    kind: str
+    trust: str
+    """Who said it: user, agent, tool or web."""
+    source: str
+    session_id: str | None = None
+    at: datetime
+    text: str
+    """The beginning of it."""
+
+
+class MemoriesRecalled(_Shape):
+    """Memories came to mind before the model was asked."""
+
+    type: Literal["recalled"] = "recalled"
+    memories: list[RecalledMemory]
+    degraded: str = ""
+    """Why only a part of the search was available; empty when all of it was."""
+
+
 class TextWritten(_Shape):
     """The model finished a piece of text."""
 
@@ -111,6 +134,22 @@ class ModelFellBack(_Shape):
     asked: str
     answered: str
     reason: str
+
+
+class PromptTruncated(_Shape):
+    """A server has read only the end of what it was sent: the model works without the beginning.
+
+    Told once for each model of a session.
+    """
+
+    type: Literal["prompt_truncated"] = "prompt_truncated"
+    model: str
+    sent_tokens: int
+    """What was sent, about."""
+    window: int
+    """What the server says it has read: all that it has room for."""
+    hint: str
+    """What mends it."""
 
 
 class ModelChanged(_Shape):
@@ -173,9 +212,11 @@ Event = Annotated[
     | ToolReturned
     | ApprovalRequested
     | ApprovalResolved
+    | MemoriesRecalled
     | TextWritten
     | TasksChanged
     | ModelFellBack
+    | PromptTruncated
     | ModelChanged
     | TurnDone
     | TurnStopped

@@ -1,6 +1,7 @@
 """The memory's front desk: write, look up, correct. What it acknowledges is on disk."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 import numpy as np
@@ -8,6 +9,7 @@ import numpy as np
 from long_running_agents.domain.ids import SessionId
 from long_running_agents.domain.memory import (
     Draft,
+    Forgetting,
     Found,
     Kind,
     Memory,
@@ -15,6 +17,7 @@ from long_running_agents.domain.memory import (
     Merged,
     Query,
     Refused,
+    Selection,
     Similar,
     Stored,
     Viewer,
@@ -22,16 +25,49 @@ from long_running_agents.domain.memory import (
     normalised,
 )
 from long_running_agents.domain.ports import Clock
+from long_running_agents.domain.turn import Turn
 from long_running_agents.errors import EmbedderFailed, UsageError
-from long_running_agents.memory import gate, words
+from long_running_agents.memory import conversation, forgetting, gate, words
 from long_running_agents.memory.embedding.port import Embedder, Vectors
-from long_running_agents.memory.search import Search
-from long_running_agents.store import memories, memory_vectors
+from long_running_agents.memory.filling import Progress, fill
+from long_running_agents.memory.search import NO_EMBEDDER, Search
+from long_running_agents.store import (
+    memories,
+    memory_entries,
+    memory_trash,
+    memory_turns,
+    memory_vectors,
+)
 from long_running_agents.store.database import Database, Transaction
 
 _BATCH = 500
 _COMPARED = 5
 _SHOWN = 3
+_CHANGES_KEPT = 100_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """A memory and what hangs on it."""
+
+    memory: Memory
+    history: tuple[Memory, ...]
+    """What it has superseded, the latest first."""
+    origins: tuple[Memory, ...]
+    derived: tuple[Memory, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stats:
+    """How much is remembered."""
+
+    counts: Mapping[Kind, int]
+    spaces: Mapping[str, int]
+    """How many vectors each space has."""
+    missing: int
+    """How many memories wait for their vector."""
+    trash: int
+    """How many memories could be brought back."""
 
 
 class Memories:
@@ -108,6 +144,128 @@ class Memories:
             return stored
 
         return await self.database.write(work)
+
+    async def remember(
+        self, owner: str, turn: Turn, agent: str, heard: Sequence[MemoryId] = ()
+    ) -> list[Memory]:
+        """Remember a turn that came to rest, once; a retried one takes its own place.
+
+        Args:
+            owner: Whose session it was.
+            turn: The turn, at its end.
+            agent: The name of whoever answered.
+            heard: The memories that were recalled or looked up in it.
+        """
+        known = await self.database.read(lambda tx: memories.many(tx, Viewer(owner=owner), heard))
+        drafts = conversation.drafts(turn, agent, list(known.values()))
+        texts = await self.database.read(lambda tx: _with_context(tx, owner, drafts, {}))
+        vectors = await self._vectors_of(texts)
+        now = self.clock.now()
+
+        def work(tx: Transaction) -> list[Memory]:
+            if not memory_turns.mark(tx, turn):
+                return []
+            memories.remove(tx, owner, memories.of_turn(tx, owner, turn.id))
+            latest: dict[SessionId, MemoryId] = {}
+            stored = [self.add(tx, owner, draft, now, latest) for draft in drafts]
+            self._put_vectors(tx, stored, vectors)
+            return stored
+
+        return await self.database.write(work)
+
+    async def show(self, owner: str, number: MemoryId) -> Shown:
+        """A memory with its history and its origins."""
+
+        def work(tx: Transaction) -> Shown:
+            memory = memories.get(tx, owner, number)
+            origins = memories.origins(tx, [number]).get(number, [])
+            return Shown(
+                memory=memory,
+                history=tuple(memories.superseded(tx, owner, number)),
+                origins=tuple(memories.get(tx, owner, origin) for origin in origins),
+                derived=tuple(memories.derived(tx, owner, [number])),
+            )
+
+        return await self.database.read(work)
+
+    async def listed(
+        self,
+        viewer: Viewer,
+        selection: Selection | None = None,
+        *,
+        history: bool = False,
+        limit: int = 50,
+        offset: int = 0,
+    ) -> list[Memory]:
+        """What a viewer may see, the latest first."""
+        meant = selection or Selection()
+        return await self.database.read(
+            lambda tx: memories.listed(
+                tx, viewer, meant, history=history, limit=limit, offset=offset
+            )
+        )
+
+    async def forget(
+        self, owner: str, selection: Selection, *, at_once: bool = False
+    ) -> Forgetting:
+        """Forget what a selection means, with everything derived from it."""
+        forgotten = await forgetting.forget(
+            self.database, self.clock, owner, selection, at_once=at_once
+        )
+        await self.refill()
+        return forgotten
+
+    async def would_forget(self, owner: str, selection: Selection) -> Forgetting:
+        """What forgetting would take away."""
+        return await forgetting.rehearse(self.database, owner, selection)
+
+    async def undo(self, owner: str, batch: str) -> list[Memory]:
+        """Bring back what was forgotten together."""
+        back = await forgetting.undo(self.database, owner, batch)
+        await self.refill()
+        return back
+
+    async def refill(self, tell: Callable[[Progress], None] = lambda _: None) -> str:
+        """Give every memory its vector; why some have none, if so."""
+        if self.embedder is None:
+            return NO_EMBEDDER
+        try:
+            await fill(self.database, self.embedder, tell)
+        except EmbedderFailed as error:
+            return error.message
+        return ""
+
+    async def stats(self, owner: str) -> Stats:
+        """How much there is, and how much of it is embedded."""
+
+        def work(tx: Transaction) -> Stats:
+            return Stats(
+                counts=memories.counts(tx, owner),
+                spaces=memory_vectors.spaces(tx),
+                trash=sum(count for _, count, _, _ in memory_trash.batches(tx, owner)),
+                missing=0
+                if self.embedder is None
+                else memory_vectors.count_missing(
+                    tx, memory_vectors.space(tx, self.embedder.space)
+                ),
+            )
+
+        return await self.database.read(work)
+
+    async def reindex(self, tell: Callable[[Progress], None] = lambda _: None) -> str:
+        """Make words and entries again from the memories, then fill in missing vectors."""
+        await self.database.write(lambda tx: memories.reindex(tx, words.indexed))
+        return await self.refill(tell)
+
+    async def tidy(self) -> None:
+        """Throw away what was kept long enough."""
+        now = self.clock.now()
+
+        def work(tx: Transaction) -> None:
+            memory_trash.purge(tx, now)
+            memory_entries.prune(tx, _CHANGES_KEPT)
+
+        await self.database.write(work)
 
     @staticmethod
     def add(

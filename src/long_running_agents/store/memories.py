@@ -31,7 +31,8 @@ from long_running_agents.domain.memory import (
     digest,
 )
 from long_running_agents.errors import NotFound
-from long_running_agents.store import memory_entries
+from long_running_agents.store import memory_entries, memory_words
+from long_running_agents.store.among import among
 from long_running_agents.store.database import Transaction
 from long_running_agents.store.memory_entries import Indexing
 from long_running_agents.store.memory_tables import memories, memory_links
@@ -119,12 +120,19 @@ def put_back(
     row = tx.run(_LAST_ID, {})
     assert row is not None  # noqa: S101 - the insert above has just succeeded
     stored = replace(memory, id=MemoryId(row[0]))
-    if derived_from:
-        tx.run_each(
-            _LINK, [{"memory_id": stored.id, "derived_from": origin} for origin in derived_from]
-        )
+    link(tx, stored.id, derived_from)
     index(tx, stored, indexing)
     return stored
+
+
+def link(tx: Transaction, number: MemoryId, derived_from: Sequence[MemoryId]) -> None:
+    """Write what a memory was derived from, as far as that is still there."""
+    if not derived_from:
+        return
+    there = tx.execute(select(memories.c.id).where(among(memories.c.id, derived_from))).scalars()
+    rows = [{"memory_id": number, "derived_from": origin} for origin in there]
+    if rows:
+        tx.run_each(_LINK, rows)
 
 
 def _values(memory: Memory) -> dict[str, object]:
@@ -181,7 +189,7 @@ def visible(viewer: Viewer) -> ColumnElement[bool]:
 def many(tx: Transaction, viewer: Viewer, ids: Sequence[int]) -> dict[int, Memory]:
     """Those of some memories that a viewer may see, by their numbers."""
     # By number alone: asked for the owner too, the planner walks through all the owner has.
-    found = (_memory(row) for row in tx.execute(select(memories).where(memories.c.id.in_(ids))))
+    found = (_memory(row) for row in tx.execute(select(memories).where(among(memories.c.id, ids))))
     return {memory.id: memory for memory in found if _sees(viewer, memory)}
 
 
@@ -241,6 +249,7 @@ def supersede(
 
 
 _MOST_LISTED = 1000
+_CHUNK = 1000
 
 
 def listed(
@@ -272,7 +281,7 @@ def listed(
 def _conditions(selection: Selection) -> list[ColumnElement[bool]]:
     conditions: list[ColumnElement[bool]] = []
     if selection.ids:
-        conditions.append(memories.c.id.in_(selection.ids))
+        conditions.append(among(memories.c.id, selection.ids))
     if selection.session_id is not None:
         conditions.append(memories.c.session_id == selection.session_id)
     if selection.source is not None:
@@ -306,7 +315,7 @@ def derived(tx: Transaction, owner: str, ids: Sequence[MemoryId]) -> list[Memory
     found: set[int] = set(ids)
     edge = list(ids)
     while edge:
-        query = select(memory_links.c.memory_id).where(memory_links.c.derived_from.in_(edge))
+        query = select(memory_links.c.memory_id).where(among(memory_links.c.derived_from, edge))
         edge = [MemoryId(row.memory_id) for row in tx.execute(query) if row.memory_id not in found]
         found.update(edge)
     rest = frozenset(MemoryId(number) for number in found.difference(ids))
@@ -315,7 +324,7 @@ def derived(tx: Transaction, owner: str, ids: Sequence[MemoryId]) -> list[Memory
 
 def origins(tx: Transaction, ids: Sequence[MemoryId]) -> dict[MemoryId, list[MemoryId]]:
     """What each of some memories was derived from."""
-    query = select(memory_links).where(memory_links.c.memory_id.in_(ids))
+    query = select(memory_links).where(among(memory_links.c.memory_id, ids))
     found: dict[MemoryId, list[MemoryId]] = {}
     for row in tx.execute(query.order_by(memory_links.c.derived_from)):
         found.setdefault(MemoryId(row.memory_id), []).append(MemoryId(row.derived_from))
@@ -327,6 +336,36 @@ def superseded(tx: Transaction, owner: str, number: MemoryId) -> list[Memory]:
     query = select(memories).where(memories.c.owner == owner, memories.c.superseded_by == number)
     before = [_memory(row) for row in tx.execute(query.order_by(memories.c.id.desc()))]
     return [step for old in before for step in (old, *superseded(tx, owner, old.id))]
+
+
+def of_turn(tx: Transaction, owner: str, turn_id: TurnId) -> list[MemoryId]:
+    """The conversation memories of a turn."""
+    query = (
+        select(memories.c.id)
+        .where(memories.c.turn_id == turn_id, memories.c.owner == owner)
+        .where(memories.c.kind == Kind.CONVERSATION.value)
+    )
+    return [MemoryId(number) for number in tx.execute(query).scalars()]
+
+
+def reindex(tx: Transaction, indexing: Indexing) -> None:
+    """Make words and entries again from the memories alone."""
+    memory_words.clear(tx)
+    last = 0
+    while rows := tx.execute(
+        select(memories).where(memories.c.id > last).order_by(memories.c.id).limit(_CHUNK)
+    ).all():
+        for row in rows:
+            index(tx, _memory(row), indexing)
+        last = rows[-1].id
+
+
+def followers(tx: Transaction, ids: Sequence[MemoryId]) -> list[MemoryId]:
+    """What was said just after some memories, apart from these themselves."""
+    query = select(memories.c.id).where(
+        among(memories.c.previous_id, ids), ~among(memories.c.id, ids)
+    )
+    return [MemoryId(number) for number in tx.execute(query).scalars()]
 
 
 # By its session: the planner would walk back through everything the owner ever said.
@@ -351,7 +390,7 @@ def remove(tx: Transaction, owner: str, ids: Sequence[MemoryId]) -> None:
     if not rows:
         return
     tx.run_each(_DROP_WORDS, rows)
-    tx.execute(delete(memories).where(memories.c.owner == owner, memories.c.id.in_(ids)))
+    tx.execute(delete(memories).where(memories.c.owner == owner, among(memories.c.id, ids)))
     memory_entries.note_change(tx, ids)
 
 
@@ -362,4 +401,4 @@ def counts(tx: Transaction, owner: str) -> dict[Kind, int]:
         .where(memories.c.owner == owner, memories.c.valid_to.is_(None))
         .group_by(memories.c.kind)
     )
-    return {Kind(kind): count for kind, count in tx.execute(query).tuples()}
+    return {Kind(kind): count for kind, count in tx.execute(query)}

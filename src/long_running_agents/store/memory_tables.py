@@ -38,6 +38,8 @@ memories = Table(
     Index("memories_by_session", "session_id", "id"),
     Index("memories_by_source", "owner", "source"),
     Index("memories_by_turn", "turn_id"),
+    Index("memories_by_previous", "previous_id"),
+    Index("memories_by_successor", "superseded_by"),
     sqlite_autoincrement=True,
 )
 
@@ -120,4 +122,6 @@ memory_turns = Table(
     metadata,
     # Turns that are remembered already, so that one whose memory was forgotten is not read again.
     Column("turn_id", String, ForeignKey("turns.id", ondelete="CASCADE"), primary_key=True),
+    # A turn that was retried has ended anew and is read anew.
+    Column("ended_at", Moment, nullable=False),
 )

@@ -6,6 +6,7 @@ from typing import Any
 
 from sqlalchemy import bindparam, delete, func, insert, select, text
 
+from long_running_agents.store.among import among
 from long_running_agents.store.database import Transaction
 from long_running_agents.store.memory_tables import (
     memories,
@@ -41,7 +42,7 @@ def spaces(tx: Transaction) -> dict[str, int]:
         .outerjoin(memory_vectors, memory_vectors.c.space == memory_spaces.c.id)
         .group_by(memory_spaces.c.name)
     )
-    return dict(tx.execute(query).tuples().all())
+    return {row[0]: row[1] for row in tx.execute(query)}
 
 
 def put(tx: Transaction, space_id: int, vectors: Mapping[int, bytes]) -> None:
@@ -98,7 +99,7 @@ def missing(tx: Transaction, space_id: int | None, *, limit: int) -> list[tuple[
     if space_id is not None:
         has = select(memory_vectors.c.memory_id).where(memory_vectors.c.space == space_id)
         query = query.where(memories.c.id.not_in(has))
-    return [(number, content, said) for number, content, said in tx.execute(query).tuples()]
+    return [(number, content, said) for number, content, said in tx.execute(query)]
 
 
 def count_missing(tx: Transaction, space_id: int | None) -> int:
@@ -110,9 +111,14 @@ def count_missing(tx: Transaction, space_id: int | None) -> int:
     return every_one - tx.execute(query, {"space_": space_id}).scalar_one()
 
 
+def still_there(tx: Transaction, ids: Sequence[int]) -> set[int]:
+    """Those of some memories that nobody has deleted meanwhile."""
+    return set(tx.execute(select(memories.c.id).where(among(memories.c.id, ids))).scalars())
+
+
 def drop(tx: Transaction, ids: Sequence[int]) -> None:
     """Delete the vectors of some memories, in every space: they are made again."""
-    tx.execute(delete(memory_vectors).where(memory_vectors.c.memory_id.in_(ids)))
+    tx.execute(delete(memory_vectors).where(among(memory_vectors.c.memory_id, ids)))
 
 
 def drop_other_spaces(tx: Transaction, space_id: int) -> None:

@@ -13,14 +13,15 @@ from long_running_agents.errors import Busy, NotFound
 from long_running_agents.store import counters
 from long_running_agents.store.database import Transaction
 from long_running_agents.store.prepared import Prepared
-from long_running_agents.store.tables import microseconds, nanodollars, turns
+from long_running_agents.store.tables import microseconds, nanodollars, sessions, turns
 
 _ENDED = [status for status in TurnStatus if status.ended]
 # Written into the statement: a list of parameters would be expanded at every use.
 _OPEN = [literal_column(f"'{status}'", String) for status in TurnStatus if not status.ended]
 
 
-def _turn(row: Row[Any]) -> Turn:
+def turn_of(row: Row[Any]) -> Turn:
+    """A row as the rest of the house knows it."""
     return Turn(
         id=TurnId(row.id),
         session_id=SessionId(row.session_id),
@@ -111,25 +112,27 @@ def get(tx: Transaction, turn_id: TurnId) -> Turn:
     row = tx.execute(_BY_ID, {"turn": turn_id}).first()
     if row is None:
         raise NotFound(f"No turn {turn_id!r}.", hint="'lra sessions show' lists a session's turns.")
-    return _turn(row)
+    return turn_of(row)
 
 
 def of_session(tx: Transaction, session_id: SessionId) -> list[Turn]:
     """All turns of a session, in order."""
     query = select(turns).where(turns.c.session_id == session_id).order_by(turns.c.number)
-    return [_turn(row) for row in tx.execute(query)]
+    return [turn_of(row) for row in tx.execute(query)]
 
 
 def recent(
-    tx: Transaction, limit: int, *, session_id: SessionId | None, before: TurnId
+    tx: Transaction, limit: int, *, owner: str, session_id: SessionId | None, before: TurnId
 ) -> list[Turn]:
-    """The newest turns that ended, of one session or of all, without the one that asks."""
+    """The newest turns that ended, of one session or of all an owner's, without the asking one."""
     query = select(turns).where(turns.c.id != before, turns.c.status.in_(_ENDED)).limit(limit)
     if session_id is None:
+        mine = select(sessions.c.id).where(sessions.c.owner == owner)
+        query = query.where(turns.c.session_id.in_(mine))
         query = query.order_by(turns.c.created_at.desc(), turns.c.number.desc())
     else:
         query = query.where(turns.c.session_id == session_id).order_by(turns.c.number.desc())
-    return [_turn(row) for row in tx.execute(query)]
+    return [turn_of(row) for row in tx.execute(query)]
 
 
 def unfinished(tx: Transaction) -> list[Turn]:
@@ -140,7 +143,7 @@ def unfinished(tx: Transaction) -> list[Turn]:
         # By number: a clock that was set back must not turn a session's line around.
         .order_by(turns.c.session_id, turns.c.number)
     )
-    return [_turn(row) for row in tx.execute(query)]
+    return [turn_of(row) for row in tx.execute(query)]
 
 
 def ask_anew(tx: Transaction, session_id: SessionId) -> None:
@@ -160,7 +163,7 @@ _CURRENT = (
 def current(tx: Transaction, session_id: SessionId) -> Turn | None:
     """The first turn of a session that has not ended: running, waiting, or next in line."""
     row = tx.execute(_CURRENT, {"session": session_id}).first()
-    return None if row is None else _turn(row)
+    return None if row is None else turn_of(row)
 
 
 def last(tx: Transaction, session_id: SessionId) -> Turn | None:
@@ -172,7 +175,7 @@ def last(tx: Transaction, session_id: SessionId) -> Turn | None:
         .limit(1)
     )
     row = tx.execute(query).first()
-    return None if row is None else _turn(row)
+    return None if row is None else turn_of(row)
 
 
 _CLAIM = Prepared(
@@ -305,4 +308,4 @@ def before(tx: Transaction, turn: Turn) -> Turn | None:
     """The turn that came before another in its session."""
     key = {"session": turn.session_id, "number": turn.number}
     row = tx.execute(_BEFORE, key).first()
-    return None if row is None else _turn(row)
+    return None if row is None else turn_of(row)

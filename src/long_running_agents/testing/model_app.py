@@ -13,9 +13,11 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
+from long_running_agents.testing import embeddings
 from long_running_agents.testing.quirks import Body, Quirk, bent, refusal, remaining
 from long_running_agents.testing.reply import (
     CutStream,
+    Failure,
     Hang,
     MalformedJson,
     Reply,
@@ -43,6 +45,7 @@ class ModelApp:
         self, script: Script, quirks: frozenset[Quirk], require_key: str | None, keep: int
     ) -> None:
         self.received: deque[bytes] = deque(maxlen=keep)
+        self.embedded: deque[bytes] = deque(maxlen=keep)
         self._script = script
         self._served = ServedFailures()
         self._quirks = quirks
@@ -50,6 +53,7 @@ class ModelApp:
         self._asgi = Starlette(
             routes=[
                 Route("/v1/chat/completions", self._complete, methods=["POST"]),
+                Route("/v1/embeddings", self._embed, methods=["POST"]),
                 Route("/v1/models", self._models),
                 Route("/health", self._health),
                 Route("/requests", self._requests),
@@ -115,6 +119,21 @@ class ModelApp:
         await asyncio.sleep(reply.delay)
         return self._answer(reply, body, estimate_tokens(len(raw)))
 
+    async def _embed(self, request: Request) -> "Answer":
+        """Vectors of shared words. The script's failures are served; its words are not needed."""
+        if not self._allowed(request):
+            return _error(401, "Incorrect API key provided.", code="invalid_api_key")
+        raw = await request.body()
+        self.embedded.append(raw)
+        try:
+            texts = embeddings.texts_in(raw)
+        except ValueError as error:
+            return _error(400, str(error))
+        asked = [{"role": "user", "content": "\n".join(texts)}]
+        reply = self._script.reply_for(asked, self._served)
+        await asyncio.sleep(reply.delay)
+        return _plain(reply.failure, embeddings.answer(texts, raw))
+
     def _allowed(self, request: Request) -> bool:
         if self._require_key is None:
             return True
@@ -130,21 +149,9 @@ class ModelApp:
             prompt_tokens=prompt_tokens,
             include_usage=_wants_usage(body),
         )
-        match reply.failure:
-            case Status() as status:
-                return _failed(status)
-            case Hang():
-                return _Silence()
-            case None | CutStream() | MalformedJson() if streamed:
-                return _Stream(serving)
-            case CutStream():
-                return _CutBody(serving.completion())
-            case MalformedJson():
-                return Response(_BROKEN, media_type=_JSON)
-            case None:
-                return Response(serving.completion(), media_type=_JSON)
-            case _:
-                assert_never(reply.failure)
+        if streamed and not isinstance(reply.failure, Status | Hang):
+            return _Stream(serving)
+        return _plain(reply.failure, serving.completion())
 
 
 class _Stream:
@@ -218,6 +225,23 @@ def _parsed(raw: bytes) -> Body | None:
 def _wants_usage(body: Body) -> bool:
     options: Body = body.get("stream_options") or {}
     return bool(options.get("include_usage"))
+
+
+def _plain(failure: Failure | None, body: bytes) -> "Answer":
+    """An answer in one piece, or what the script puts in its place."""
+    match failure:
+        case Status() as status:
+            return _failed(status)
+        case Hang():
+            return _Silence()
+        case CutStream():
+            return _CutBody(body)
+        case MalformedJson():
+            return Response(_BROKEN, media_type=_JSON)
+        case None:
+            return Response(body, media_type=_JSON)
+        case _:
+            assert_never(failure)
 
 
 def _failed(status: Status) -> Response:

@@ -73,6 +73,11 @@ class ScriptedServer:
         """The bodies of the chat requests received, the oldest first."""
         return [json.loads(raw) for raw in self._app.received]
 
+    @property
+    def embedding_requests(self) -> list[dict[str, Any]]:
+        """The bodies of the embedding requests received, the oldest first."""
+        return [json.loads(raw) for raw in self._app.embedded]
+
     def use(self, script: Script) -> None:
         """Answer by another script from now on, as if no failure had been served."""
         self._app.use(script)

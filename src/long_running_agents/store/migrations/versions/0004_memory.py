@@ -3,8 +3,8 @@
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0003"
-down_revision = "0002"
+revision = "0004"
+down_revision = "0003"
 
 _WORDS = """
 CREATE VIRTUAL TABLE memory_words USING fts5(
@@ -55,6 +55,8 @@ def _create_memories() -> None:
     op.create_index("memories_by_session", "memories", ["session_id", "id"])
     op.create_index("memories_by_source", "memories", ["owner", "source"])
     op.create_index("memories_by_turn", "memories", ["turn_id"])
+    op.create_index("memories_by_previous", "memories", ["previous_id"])
+    op.create_index("memories_by_successor", "memories", ["superseded_by"])
 
 
 def _create_index_tables() -> None:
@@ -123,6 +125,7 @@ def _create_bookkeeping() -> None:
     op.create_table(
         "memory_turns",
         sa.Column("turn_id", sa.String(), nullable=False),
+        sa.Column("ended_at", sa.BigInteger(), nullable=False),
         sa.ForeignKeyConstraint(["turn_id"], ["turns.id"], ondelete="CASCADE"),
         sa.PrimaryKeyConstraint("turn_id"),
     )
