@@ -384,4 +384,4 @@ def counts(tx: Transaction, owner: str) -> dict[Kind, int]:
         .where(memories.c.owner == owner, memories.c.valid_to.is_(None))
         .group_by(memories.c.kind)
     )
-    return {Kind(kind): count for kind, count in tx.execute(query).tuples()}
+    return {Kind(kind): count for kind, count in tx.execute(query)}

@@ -66,7 +66,7 @@ def batches(tx: Transaction, owner: str) -> list[tuple[str, int, datetime, datet
         .group_by(memory_trash.c.batch)
         .order_by(func.min(memory_trash.c.forgotten_at).desc())
     )
-    return [(batch, count, at, until) for batch, count, at, until in tx.execute(query).tuples()]
+    return [(batch, count, at, until) for batch, count, at, until in tx.execute(query)]
 
 
 def purge(tx: Transaction, now: datetime) -> int:
