@@ -7,7 +7,7 @@ from pathlib import Path
 from long_running_agents.domain.memory import Draft, Kind, Trust
 from long_running_agents.memory.embedding.port import well_formed
 from long_running_agents.memory.foreign import Told
-from long_running_agents.memory.markdown import Item, items
+from long_running_agents.memory.markdown import Item, items, uncommented
 
 _LESSONS = re.compile(r"learn|lesson|mistake", re.IGNORECASE)
 _ABOUT = re.compile(r"\*Source: .*\*")
@@ -20,7 +20,7 @@ def notes(path: Path) -> Iterator[Told]:
     """The items of a file; a learnings file holds lessons, any other facts."""
     kind = Kind.LESSON if _LESSONS.search(path.name) else Kind.FACT
     text = path.read_text(encoding="utf-8-sig", errors="replace")
-    for item in _whole(items(text)):
+    for item in _whole(items(uncommented(text))):
         # The first heading is the file's title and says nothing about what is below it.
         topic = item.heading if item.level > 1 else ""
         draft = Draft(
