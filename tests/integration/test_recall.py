@@ -136,7 +136,7 @@ async def test_a_contradiction_is_handed_back_to_the_model_which_decides(tmp_pat
         await ended(app, "No, my dog is called Max.")
 
         [refused] = results(model, 3)
-        assert f"similar to #{old.id}" in refused["status"]
+        assert f"similar:\n- #{old.id} (fact" in refused
         found = await app.memories.listed(ME, Selection(kind=Kind.FACT))
         assert [memory.content for memory in found] == ["The user's dog is called Max."]
         shown = await app.memories.show("me", found[0].id)
