@@ -11,6 +11,8 @@ import pytest
 from tests.unit.memory.shelter import ME, NOON, correct, fact, forget, found, turns
 from tests.unit.store.house import house
 
+from long_running_agents.app import open_memories
+from long_running_agents.config import load
 from long_running_agents.domain.memory import Draft, Kind, Query, Scope, Viewer
 from long_running_agents.errors import ConfigError
 from long_running_agents.memory import chroma
@@ -245,6 +247,19 @@ async def test_it_is_really_asked(tmp_path):
 def test_a_folder_is_used_where_one_is_set(tmp_path):
     assert isinstance(chroma.chosen_index(""), BuiltInIndex)
     assert isinstance(chroma.chosen_index(str(tmp_path)), ChromaIndex)
+
+
+@pytest.mark.parametrize("read_only", [False, True])
+async def test_a_home_uses_the_folder_of_its_settings_unless_it_only_looks(tmp_path, read_only):
+    folder = tmp_path / "index"
+    environ = {"VECTOR_STORE_PATH": str(folder), "LRA_MEMORY__EMBEDDER": "bundled"}
+    loaded = load(home=tmp_path / "home", environ=environ)
+    async with open_memories(loaded) as memories:
+        await fact(memories, "boat in a storm")
+    async with open_memories(loaded, read_only=read_only) as memories:
+        assert await found(memories, "boat") == ["boat in a storm"]
+
+    assert folder.exists() is not read_only
 
 
 async def test_until_a_large_collection_is_filled_the_built_in_index_answers(tmp_path):
