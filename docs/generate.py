@@ -37,7 +37,6 @@ _RESERVED = (
     "reflection",
     "memory",
     "sandbox",
-    "storage.vector_store_path",
 )
 """Settings that are accepted, and that no code reads yet."""
 

@@ -34,6 +34,7 @@ from long_running_agents.engine.local import LocalEngine
 from long_running_agents.errors import ConfigError
 from long_running_agents.home import Home
 from long_running_agents.logs import log_to
+from long_running_agents.memory.chroma import chosen_index
 from long_running_agents.memory.embedding.choosing import choose_embedder
 from long_running_agents.memory.embedding.port import Embedder
 from long_running_agents.memory.memories import Memories
@@ -144,7 +145,9 @@ async def open_memories(
     ):
         embedder = _embedder(loaded, client, clock)
         try:
-            yield Memories(database, embedder, clock)
+            # ChromaDB's folder belongs to one process, as the home does.
+            index = None if read_only else chosen_index(loaded.settings.storage.vector_store_path)
+            yield Memories(database, embedder, clock, index)
         finally:
             if embedder is not None:
                 await embedder.close()
@@ -165,7 +168,8 @@ def _memories(
 ) -> Memories | None:
     if not loaded.settings.memory.enabled:
         return None
-    return Memories(database, _embedder(loaded, client, clock), clock)
+    index = chosen_index(loaded.settings.storage.vector_store_path)
+    return Memories(database, _embedder(loaded, client, clock), clock, index)
 
 
 def _remembering(loaded: Loaded, memories: Memories | None, clock: Clock) -> Remembering | None:

@@ -47,10 +47,25 @@ def nearest(tx: Transaction, shelf: Shelf, space: int, question: Vectors, eligib
     count = int(np.count_nonzero(among))
     if not count or not question.any():
         return nothing()
-    differing = _differing(shelf.bits, packed_signs(question.astype(np.float16)[None, :])[0])
+    differing = _differing(shelf.bits, _signs(question))
     usual = float(np.cos(np.pi * _usual(differing[among], len(question))))
     slots = _least(differing, among, count, len(question))
-    slots = _leaning(shelf, question, slots)
+    return _measured(tx, shelf, space, question, _leaning(shelf, question, slots), usual)
+
+
+def measured(
+    tx: Transaction, shelf: Shelf, space: int, question: Vectors, slots: Slots, others: Slots
+) -> Near:
+    """Slots that another index found, compared exactly and measured against what is usual."""
+    sample = others[:: max(1, len(others) // _SAMPLED)]
+    differing = _differing(shelf.bits[:, sample], _signs(question))
+    usual = float(np.cos(np.pi * _usual(differing, len(question))))
+    return _measured(tx, shelf, space, question, np.sort(slots), usual)
+
+
+def _measured(
+    tx: Transaction, shelf: Shelf, space: int, question: Vectors, slots: Slots, usual: float
+) -> Near:
     slots, similarity = _compared(tx, shelf, space, question, slots)
     order = np.argsort(-similarity, kind="stable")[:_RETURNED]
     slots, similarity = slots[order], similarity[order]
@@ -67,6 +82,10 @@ def _differing(bits: NDArray[np.uint64], signs: NDArray[np.uint64]) -> NDArray[n
         for row, sign in zip(bits, signs, strict=True):
             total[block] += np.bitwise_count(row[block] ^ sign)
     return total
+
+
+def _signs(question: Vectors) -> NDArray[np.uint64]:
+    return packed_signs(question.astype(np.float16)[None, :])[0]
 
 
 def _usual(differing: NDArray[np.uint16], dimensions: int) -> float:
