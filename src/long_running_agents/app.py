@@ -32,9 +32,8 @@ from long_running_agents.domain.ports import Clock
 from long_running_agents.engine.local import LocalEngine
 from long_running_agents.home import Home
 from long_running_agents.logs import log_to
-from long_running_agents.memory.embedding.choosing import choose_embedder
-from long_running_agents.memory.embedding.port import Embedder
 from long_running_agents.memory.memories import Memories
+from long_running_agents.memory.opening import embedder_of, open_memories
 from long_running_agents.models import names
 from long_running_agents.models.embedded import Embedded
 from long_running_agents.models.factory import ModelFactory, ModelSource, OneModel
@@ -43,6 +42,8 @@ from long_running_agents.store.database import Database
 from long_running_agents.store.opening import open_database
 from long_running_agents.tools.catalog import built_in
 from long_running_agents.tools.deps import TurnDeps
+
+__all__ = ["App", "open_app", "open_memories"]
 
 _CONNECTIONS = 100
 
@@ -117,47 +118,12 @@ async def open_app(
                     await memories.embedder.close()
 
 
-@asynccontextmanager
-async def open_memories(
-    loaded: Loaded | None = None, *, clock: Clock | None = None, read_only: bool = False
-) -> AsyncGenerator[Memories]:
-    """Open only what a home remembers.
-
-    Args:
-        loaded: The settings; read from where they usually are unless given.
-        clock: Another clock than the machine's.
-        read_only: Look beside the home's owner instead of owning the home.
-    """
-    loaded = loaded or load()
-    clock = clock or SystemClock()
-    async with (
-        open_database(loaded, clock, read_only=read_only) as database,
-        _client(loaded) as client,
-    ):
-        embedder = _embedder(loaded, client, clock)
-        try:
-            yield Memories(database, embedder, clock)
-        finally:
-            if embedder is not None:
-                await embedder.close()
-
-
-def _embedder(loaded: Loaded, client: httpx2.AsyncClient, clock: Clock) -> Embedder | None:
-    return choose_embedder(
-        loaded.settings.memory,
-        loaded.variables,
-        client,
-        models=Home(loaded.home).models,
-        clock=clock,
-    )
-
-
 def _memories(
     loaded: Loaded, database: Database, client: httpx2.AsyncClient, clock: Clock
 ) -> Memories | None:
     if not loaded.settings.memory.enabled:
         return None
-    return Memories(database, _embedder(loaded, client, clock), clock)
+    return Memories(database, embedder_of(loaded, client, clock), clock)
 
 
 def _remembering(loaded: Loaded, memories: Memories | None, clock: Clock) -> Remembering | None:

@@ -29,6 +29,8 @@ def plain(value: object) -> Any:
         return {str(key): plain(item) for key, item in pairs.items()}
     if isinstance(value, (list, tuple)):
         return [plain(item) for item in cast("Sequence[object]", value)]
+    if isinstance(value, frozenset):
+        return sorted(plain(item) for item in cast("frozenset[object]", value))
     if isinstance(value, datetime):
         return value.isoformat()
     return float(value) if isinstance(value, Decimal) else value
