@@ -134,6 +134,34 @@ async def test_each_event_has_its_line(event, line):
     assert line in await shown(event)
 
 
+def recalled(number, text="My dog is called Rex", **about):
+    fields = {"kind": "fact", "trust": "user", "source": "user", **about}
+    return events.RecalledMemory(
+        id=number, at=datetime(2025, 5, 3, 12, tzinfo=UTC), text=text, **fields
+    )
+
+
+async def test_what_came_to_mind_is_one_line_with_its_sources(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "120")
+    page = recalled(31, "Dogs dislike\nthunder", trust="web", source="web:dogs.example")
+    line = '[recalled #12 "My dog is called Rex" (you, 3 May 2025), '
+    line += '#31 "Dogs dislike thunder" (web:dogs.example, 3 May 2025)]\n'
+    assert await shown(events.MemoriesRecalled(memories=[recalled(12), page])) == line
+
+
+async def test_many_memories_stay_on_one_line(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    several = [recalled(number, "x" * 200) for number in range(5)]
+    written = await shown(events.MemoriesRecalled(memories=several))
+    assert written.count("\n") == 1
+    assert len(written) <= 83
+
+
+async def test_a_search_that_saw_only_a_part_says_so():
+    event = events.MemoriesRecalled(memories=[recalled(12)], degraded="there is no embedder")
+    assert "\n  only a part was searched: there is no embedder]" in await shown(event)
+
+
 async def test_the_end_shows_what_it_took():
     usage = events.UsageTotals(input_tokens=1000, output_tokens=234, cost=0.5)
     done = events.TurnDone(text="x", iterations=2, model="m", usage=usage, mode="bounded")
