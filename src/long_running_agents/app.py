@@ -1,6 +1,6 @@
 """The composition root: opens the rooms, hands each what it needs, closes them in reverse."""
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -60,6 +60,8 @@ class App:
     models: ModelSource
     memories: Memories | None
     """What is remembered; None when that is switched off."""
+    remembered: Callable[[], Awaitable[None]]
+    """Waits until every turn that came to rest is remembered."""
 
     @property
     def settings(self) -> Settings:
@@ -175,7 +177,12 @@ def _assemble(
         ),
         models=models,
         memories=memories,
+        remembered=_at_once if remembering is None else remembering.ready,
     )
+
+
+async def _at_once() -> None:
+    """There is nothing to wait for."""
 
 
 def _recall(settings: Settings, hub: Hub, remembering: Remembering | None) -> Recall | None:

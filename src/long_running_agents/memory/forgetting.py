@@ -12,7 +12,13 @@ from long_running_agents.domain.memory import Forgetting, Memory, MemoryId, Sele
 from long_running_agents.domain.ports import Clock
 from long_running_agents.errors import UsageError
 from long_running_agents.memory import words
-from long_running_agents.store import memories, memory_entries, memory_trash, memory_vectors
+from long_running_agents.store import (
+    events,
+    memories,
+    memory_entries,
+    memory_trash,
+    memory_vectors,
+)
 from long_running_agents.store.database import Database, Transaction
 
 KEPT = timedelta(days=30)
@@ -39,6 +45,7 @@ async def forget(
             rows = [(memory, origins.get(memory.id, [])) for memory in meant.memories]
             memory_trash.put(tx, batch, rows, now=now, until=now + KEPT)
         _unlearn_context(tx, ids)
+        events.scrub_recalled(tx, frozenset(ids))
         memories.remove(tx, owner, ids)
         return Forgetting(
             batch=batch if ids else None, memories=meant.memories, derived=meant.derived

@@ -163,11 +163,12 @@ class Memories:
         now = self.clock.now()
 
         def work(tx: Transaction) -> list[Memory]:
+            if not memory_turns.mark(tx, turn):
+                return []
             memories.remove(tx, owner, memories.of_turn(tx, owner, turn.id))
             latest: dict[SessionId, MemoryId] = {}
             stored = [self.add(tx, owner, draft, now, latest) for draft in drafts]
             self._put_vectors(tx, stored, vectors)
-            memory_turns.mark(tx, turn)
             return stored
 
         return await self.database.write(work)

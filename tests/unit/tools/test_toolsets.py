@@ -142,4 +142,5 @@ async def test_every_built_in_tool_declares_its_effect(desk):
     assert {name for name, kind in declared.items() if kind is Effect.ONCE} == set()
     assert {name for name, kind in declared.items() if kind is Effect.READ} == {
         "get_recent_conversations", "list_tasks", "get_task_state", "read_result",
+        "search_memory", "memory_search",
     }  # fmt: skip
