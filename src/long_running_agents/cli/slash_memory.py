@@ -96,4 +96,4 @@ def _told(written: Written, text: str) -> str:
 
 
 def _line(memory: Memory) -> str:
-    return one_line("  ".join(cells(memory)), 140)
+    return "  ".join(one_line(cell) for cell in cells(memory))

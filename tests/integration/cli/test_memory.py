@@ -102,6 +102,15 @@ def test_a_sessions_memories_are_listed_under_the_old_name_too(lra):
     assert lra("memory", "list", "--session", "s")[1] == listed
 
 
+def test_what_came_to_mind_is_told_and_exported(known):
+    _, out, err = known("ask", "what is my dog called?", "--session", "s")
+    assert out == "Hello there, friend.\n"
+    assert 'recalled #1 "My dog is called Rex" (you, ' in err
+    exported = known("sessions", "export", "s")[1]
+    assert "- recalled #1 (said by user, source user, " in exported
+    assert "): My dog is called Rex\n" in exported
+
+
 def test_something_similar_is_shown_with_what_to_type_next(known):
     code, out, err = known("memory", "add", "My dog is called Max")
     assert code == 1
