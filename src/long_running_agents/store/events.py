@@ -101,6 +101,16 @@ def scrub_recalled(tx: Transaction, ids: Collection[int]) -> None:
         )
 
 
+def of_type(tx: Transaction, session_id: SessionId, kind: str) -> list[Recorded]:
+    """The events of one type in a session."""
+    query = (
+        select(events)
+        .where(events.c.session_id == session_id, events.c.type == kind)
+        .order_by(events.c.seq)
+    )
+    return [_recorded(row) for row in tx.execute(query)]
+
+
 def last(tx: Transaction, session_id: SessionId, *, before: datetime | None = None) -> int:
     """The number of a session's newest event, or of the newest before a moment; 0 for none."""
     query = select(func.max(events.c.seq)).where(events.c.session_id == session_id)
