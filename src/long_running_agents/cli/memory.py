@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import click
 
-from long_running_agents.cli import forgetting, remembered, remembering
+from long_running_agents.cli import forgetting, remembered, remembering, transfer
 from long_running_agents.cli.options import Options
 
 
@@ -24,6 +24,8 @@ for _command in (
     remembering.correct,
     forgetting.forget,
     forgetting.undo,
+    transfer.export,
+    transfer.import_memories,
     remembered.stats,
     remembering.reindex,
 ):

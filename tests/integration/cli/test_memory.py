@@ -209,6 +209,7 @@ def test_another_owner_sees_nothing_and_forgets_nothing(known):
     assert json.loads(known(*other, "search", "dog", "--json")[1])["hits"] == []
     assert known(*other, "list", "--history", "--json")[1] == "[]\n"
     assert known(*other, "show", "1")[0] == 3
+    assert known(*other, "export")[1] == ""
     assert known(*other, "correct", "1", "x y z")[0] == 3
     assert known(*other, "forget", "1", "--yes")[0] == 3
     assert "Nothing like that" in known(*other, "forget", "--query", "dog", "--yes")[2]
@@ -232,15 +233,53 @@ def test_an_index_is_made_again(known):
     assert found(known, "dog", "--json")[0]["id"] == 1
 
 
+def test_memories_go_from_home_to_home(known, tmp_path):
+    known("memory", "correct", "1", "My dog is called Max")
+    file = tmp_path / "memories.jsonl"
+    code, out, err = known("memory", "export", "-o", str(file))
+    assert (code, out) == (0, "")
+    assert "3" in err
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert known("memory", "export")[1] == file.read_text()
+    other = ["--home", str(tmp_path / "other"), "memory"]
+    rehearsed = json.loads(known(*other, "import", str(file), "--dry-run", "--json")[1])
+    assert (rehearsed["added"], rehearsed["form"]) == (3, "export")
+    assert known(*other, "list", "--json")[1] == "[]\n"
+    done = known(*other, "import", str(file))[1]
+    assert done == "Added 3, known already 0, refused 0.\n"
+    assert "known already 3" in known(*other, "import", str(file))[1]
+    assert "My dog is called Max" in known(*other, "search", "dog")[1]
+    assert known(*other, "export", "-o", str(tmp_path / "no" / "x"))[0] == 75
+
+
+def test_what_an_import_refuses_is_told_line_by_line(lra, tmp_path):
+    file = tmp_path / "lines.jsonl"
+    file.write_text('{"content": "I live in Lisbon"}\n{"content": "my password is hunter22"}\n')
+    code, out, err = lra("memory", "import", str(file), "--form", "lines")
+    assert (code, out) == (0, "Added 1, known already 0, refused 1.\n")
+    assert "line 2: it holds a secret" in err
+    assert lra("memory", "import", str(tmp_path / "nothing"))[0] == 3
+    (tmp_path / "x.bin").write_bytes(b"\x00\x01")
+    assert lra("memory", "import", str(tmp_path / "x.bin"))[0] == 2
+
+
 def test_looking_works_beside_an_owner_and_changing_does_not(known, tmp_path):
     with Home(tmp_path / "home").owned():
-        for arguments in (["search", "dog"], ["list"], ["show", "1"], ["stats"], ["undo"]):
+        for arguments in (
+            ["search", "dog"],
+            ["list"],
+            ["show", "1"],
+            ["stats"],
+            ["undo"],
+            ["export"],
+        ):
             assert known("memory", *arguments)[0] == 0
         for arguments in (
             ["add", "x y z"],
             ["correct", "1", "x y z"],
             ["forget", "1", "--yes"],
             ["reindex"],
+            ["import", str(tmp_path)],
         ):
             code, _, err = known("memory", *arguments)
             assert code == 75

@@ -6,8 +6,10 @@ import pytest
 
 from long_running_agents.cli.memories import KINDS, SCOPES, number_of
 from long_running_agents.cli.moments import moment_of
+from long_running_agents.cli.transfer import FORMS
 from long_running_agents.domain.memory import Kind, Scope
 from long_running_agents.errors import UsageError
+from long_running_agents.memory.formats import Format
 
 NOW = datetime(2026, 5, 3, 12, tzinfo=UTC)
 
@@ -46,6 +48,7 @@ def test_what_is_no_number_is_refused(text):
         number_of(text)
 
 
-def test_help_knows_every_kind_and_scope():
+def test_help_knows_every_kind_scope_and_form():
     assert tuple(KINDS) == tuple(Kind)
     assert tuple(SCOPES) == tuple(Scope)
+    assert tuple(FORMS) == tuple(Format)
