@@ -36,7 +36,6 @@ _RESERVED = (
     "sessions.directory",
     "reflection",
     "sandbox",
-    "storage.vector_store_path",
 )
 """Settings that are accepted, and that no code reads yet."""
 

@@ -34,6 +34,7 @@ from long_running_agents.engine.local import LocalEngine
 from long_running_agents.errors import ConfigError
 from long_running_agents.home import Home
 from long_running_agents.logs import log_to
+from long_running_agents.memory.chroma import chosen_index
 from long_running_agents.memory.memories import Memories
 from long_running_agents.memory.opening import embedder_of, open_memories
 from long_running_agents.models import looking, names
@@ -131,7 +132,8 @@ def _memories(
 ) -> Memories | None:
     if not loaded.settings.memory.enabled:
         return None
-    return Memories(database, embedder_of(loaded, client, clock), clock)
+    index = chosen_index(loaded.settings.storage.vector_store_path)
+    return Memories(database, embedder_of(loaded, client, clock), clock, index)
 
 
 def _remembering(loaded: Loaded, memories: Memories | None, clock: Clock) -> Remembering | None:

@@ -182,7 +182,8 @@ class VectorMemoryStore:
         """Make a store that is not open yet.
 
         Args:
-            path: Folder of an optional vector index; the home's own index needs none.
+            path: Folder of an optional ChromaDB index, for a home that this store opens itself;
+                where another store has it open, VECTOR_STORE_PATH has said so before.
             structured_store: Whoever has the home open.
         """
         self._path = path

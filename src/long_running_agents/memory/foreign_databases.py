@@ -63,7 +63,8 @@ def database(path: Path) -> Iterator[Told | Refusal]:
 
 def _otherwise(table: str, columns: Sequence[str]) -> Draft:
     """What rows are that do not say it themselves: an agent wrote them about a session."""
-    kind = Kind.SUMMARY if "summar" in table.lower() else Kind.NOTE
+    summaries = any(word in table.lower() for word in ("summary", "summaries"))
+    kind = Kind.SUMMARY if summaries else Kind.NOTE
     written = _any(columns, (*SESSION, "source_type"))
     trust = Trust.AGENT if written else Trust.TOOL
     return Draft(content="", kind=kind, trust=trust, actor="import")

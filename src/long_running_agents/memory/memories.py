@@ -31,6 +31,7 @@ from long_running_agents.memory import conversation, forgetting, gate, words
 from long_running_agents.memory.embedding.port import Embedder, Vectors
 from long_running_agents.memory.filling import Progress, fill
 from long_running_agents.memory.search import NO_EMBEDDER, Search
+from long_running_agents.memory.vector_index import BuiltInIndex, VectorIndex
 from long_running_agents.store import (
     memories,
     memory_entries,
@@ -73,11 +74,18 @@ class Stats:
 class Memories:
     """Everything a home remembers, for whoever may see it."""
 
-    def __init__(self, database: Database, embedder: Embedder | None, clock: Clock) -> None:
+    def __init__(
+        self,
+        database: Database,
+        embedder: Embedder | None,
+        clock: Clock,
+        index: VectorIndex | None = None,
+    ) -> None:
         self.database = database
         self.embedder = embedder
         self.clock = clock
-        self.searching = Search(database, embedder, clock)
+        self._index = index or BuiltInIndex()
+        self.searching = Search(database, embedder, clock, index=self._index)
 
     async def find(self, viewer: Viewer, query: Query) -> Found:
         """The memories that answer a question best."""
@@ -233,6 +241,7 @@ class Memories:
             await fill(self.database, self.embedder, tell)
         except EmbedderFailed as error:
             return error.message
+        await self._index.follow(self.database, self.embedder.space)
         return ""
 
     async def stats(self, owner: str) -> Stats:

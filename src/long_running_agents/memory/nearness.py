@@ -41,7 +41,7 @@ def nearest(tx: Transaction, shelf: Shelf, space: int, question: Vectors, eligib
     usual = float(np.cos(np.pi * differing.mean() / len(question)))
     if len(slots) > _COMPARED:
         slots = slots[np.argpartition(differing, _COMPARED)[:_COMPARED]]
-    slots, similarity = _compared(tx, shelf, space, question, np.sort(slots))
+    slots, similarity = compared(tx, shelf, space, question, np.sort(slots))
     best = np.argsort(-similarity, kind="stable")[:_RETURNED]
     slots, similarity = slots[best], similarity[best]
     spread = max(float(similarity.max(initial=usual)) - usual, 1e-9)
@@ -57,7 +57,7 @@ def _differing(bits: NDArray[np.uint64], signs: NDArray[np.uint64]) -> NDArray[n
     return total
 
 
-def _compared(
+def compared(
     tx: Transaction, shelf: Shelf, space: int, question: Vectors, slots: Slots
 ) -> tuple[Slots, Scores]:
     """The exact similarity of a few slots; one whose vector is gone is left out."""

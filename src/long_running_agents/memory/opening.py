@@ -9,6 +9,7 @@ from long_running_agents.clock import SystemClock
 from long_running_agents.config import Loaded, load
 from long_running_agents.domain.ports import Clock
 from long_running_agents.home import Home
+from long_running_agents.memory.chroma import chosen_index
 from long_running_agents.memory.embedding.choosing import choose_embedder
 from long_running_agents.memory.embedding.port import Embedder
 from long_running_agents.memory.memories import Memories
@@ -34,7 +35,9 @@ async def open_memories(
     ):
         embedder = embedder_of(loaded, client, clock)
         try:
-            yield Memories(database, embedder, clock)
+            # ChromaDB's folder belongs to one process, as the home does.
+            index = None if read_only else chosen_index(loaded.settings.storage.vector_store_path)
+            yield Memories(database, embedder, clock, index)
         finally:
             if embedder is not None:
                 await embedder.close()

@@ -10,10 +10,11 @@ from long_running_agents.errors import EmbedderFailed
 from long_running_agents.memory.dates import matches_all, periods
 from long_running_agents.memory.eligible import eligible
 from long_running_agents.memory.embedding.port import Embedder, Vectors
-from long_running_agents.memory.nearness import Near, nearest
+from long_running_agents.memory.nearness import Near
 from long_running_agents.memory.question import Reading, read
 from long_running_agents.memory.ranking import Evidence, Mask, Ranked, Weights, rank
 from long_running_agents.memory.shelf import Shelf, Shelves
+from long_running_agents.memory.vector_index import BuiltInIndex, VectorIndex
 from long_running_agents.store import memories, memory_vectors
 from long_running_agents.store.database import Database, Transaction
 
@@ -41,11 +42,13 @@ class Search:
         embedder: Embedder | None,
         clock: Clock,
         weights: Weights | None = None,
+        index: VectorIndex | None = None,
     ) -> None:
         self._database = database
         self._embedder = embedder
         self._clock = clock
         self._weights = weights or Weights()
+        self._index = index or BuiltInIndex()
         self._shelves = Shelves()
 
     async def find(self, viewer: Viewer, query: Query) -> Found:
@@ -100,7 +103,7 @@ class Search:
         if vector is None or prepared.space is None:
             nothing = np.empty(0, np.float32)
             return Near(np.empty(0, np.int64), nothing, nothing)
-        return nearest(tx, prepared.shelf, prepared.space, vector, prepared.eligible)
+        return self._index.nearest(tx, prepared.shelf, prepared.space, vector, prepared.eligible)
 
     def _hits(
         self,

@@ -72,6 +72,26 @@ def every(tx: Transaction, space_id: int) -> Iterator[tuple[list[int], bytes]]:
         yield [row[0] for row in rows], b"".join([row[1] for row in rows])
 
 
+def after(
+    tx: Transaction, space_id: int, number: int, *, limit: int
+) -> tuple[list[int], list[bytes]]:
+    """The next vectors of a space after a number: ids, and the vector of each."""
+    query = (
+        select(memory_vectors.c.memory_id, memory_vectors.c.vector)
+        .where(memory_vectors.c.space == space_id, memory_vectors.c.memory_id > number)
+        .order_by(memory_vectors.c.memory_id)
+        .limit(limit)
+    )
+    rows = tx.execute(query).all()
+    return [row.memory_id for row in rows], [row.vector for row in rows]
+
+
+def count(tx: Transaction, space_id: int) -> int:
+    """How many vectors a space has."""
+    query = select(func.count()).where(memory_vectors.c.space == space_id)
+    return tx.execute(query).scalar_one()
+
+
 def missing(tx: Transaction, space_id: int | None, *, limit: int) -> list[tuple[int, str, str]]:
     """Memories without a vector in a space: number, content, and what was said just before."""
     before = memories.alias()

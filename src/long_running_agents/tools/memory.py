@@ -95,7 +95,7 @@ def _add_searching(tools: FunctionToolset[TurnDeps]) -> None:
         asked = Query(text=query, limit=limit, kinds=kinds, since=since, until=until, as_of=as_of)
         return await _search(ctx.deps, asked)
 
-    @tools.tool(metadata=effect(Effect.READ))
+    @tools.tool(metadata=effect(Effect.READ, alias=True))
     async def memory_search(ctx: RunContext[TurnDeps], query: str, top_k: Limit = 5) -> Search:
         """Search long-term memory; a shorter form of search_memory.
 
@@ -136,7 +136,7 @@ def _add_writing(tools: FunctionToolset[TurnDeps]) -> None:
             keep_both=keep_both,
         )
 
-    @tools.tool(metadata=effect(Effect.IDEMPOTENT))
+    @tools.tool(metadata=effect(Effect.IDEMPOTENT, alias=True))
     async def memory(
         ctx: RunContext[TurnDeps], operation: Literal["store", "search"], text: str
     ) -> str | Search:

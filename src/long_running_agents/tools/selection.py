@@ -15,7 +15,7 @@ from typing_extensions import TypedDict
 from long_running_agents.domain.fitting import Allotment, first_sentence, tokens, weight
 from long_running_agents.domain.tool import Effect
 from long_running_agents.tools.deps import TurnDeps
-from long_running_agents.tools.effects import effect
+from long_running_agents.tools.effects import effect, is_alias
 from long_running_agents.tools.results import READ_RESULT, results
 
 SEARCH = "search_tools"
@@ -97,7 +97,9 @@ def choose(
     whole = [tool for tool in tools if tool.name != SEARCH]
     if takes(whole) <= allotment.tools:
         return whole
-    brief = [in_short(tool) for tool in whole]
+    # A second name for the same thing is the first that a tight fit does without.
+    tools = [tool for tool in tools if not is_alias(tool)]
+    brief = [in_short(tool) for tool in whole if not is_alias(tool)]
     if takes(brief) <= allotment.tools:
         return brief
     return _relevant([in_short(tool) for tool in tools], allotment, query(), found)
