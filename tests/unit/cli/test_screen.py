@@ -1,14 +1,16 @@
 """What a person sees of a turn."""
 
+import io
 from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from prompt_toolkit.utils import get_cwidth
+from rich.console import Console
 
 from long_running_agents.cli.live import flow
-from long_running_agents.cli.output import safe
+from long_running_agents.cli.output import fitted, safe
 from long_running_agents.cli.render import Renderer
 from long_running_agents.domain import events
 
@@ -175,6 +177,26 @@ async def test_the_end_shows_what_it_took():
 def test_foreign_text_cannot_command_the_terminal():
     assert "\x1b" not in safe("\x1b[31mred\x1b]0;title\x07\r\n\x9b0m\ttab")
     assert safe("a\r\nb\tc") == "a\nb\tc"
+
+
+def printed(titles, rows, columns):
+    console = Console(width=columns, file=io.StringIO(), color_system=None)
+    console.print(fitted(titles, rows, columns))
+    return console.file.getvalue().splitlines()
+
+
+def test_a_narrow_table_keeps_ids_whole_and_shortens_texts():
+    titles, text = ["id", "kind", "day", "text", "why"], "word " * 50
+    rows = [["#12345", "conversation", "2026-05-03", text, "words 1.00, meaning 0.50 " * 4]]
+    head, row = printed(titles, rows, 80)
+    assert row.startswith("#12345  conversation  2026-05-03  word word")
+    assert "…" in row
+    assert len(row) <= 80
+    assert head.split() == titles
+
+
+def test_a_table_that_fits_is_no_wider_than_its_words():
+    assert printed(["id", "text"], [["#1", "a\x1b[2J\nb"]], 80)[1].rstrip() == "#1  a\ufffd[2J b"
 
 
 def test_lines_break_between_words():
