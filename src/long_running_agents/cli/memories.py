@@ -1,5 +1,6 @@
 """Memories on a screen: one line each, and everything about one."""
 
+import sys
 from typing import TYPE_CHECKING
 
 import click
@@ -53,6 +54,10 @@ def print_found(found: "Found", *, why: bool) -> None:
     """Print what a search brought up, with its reasons if they are wanted."""
     if not found.hits:
         note("Nothing that is remembered answers this.")
+    elif why and sys.stdout.isatty():
+        beneath = ["", "", "", ""]
+        rows = [row for hit in found.hits for row in (cells(hit.memory), [*beneath, reasons(hit)])]
+        print_table(_TITLES, rows)
     elif why:
         print_table([*_TITLES, "why"], [[*cells(hit.memory), reasons(hit)] for hit in found.hits])
     else:
