@@ -204,6 +204,16 @@ def test_conditions_of_forgetting_narrow_each_other(known):
     assert known("memory", "list", "--json")[1] == "[]\n"
 
 
+def test_forgetting_by_words_reaches_every_scope_and_script(lra):
+    lra("memory", "add", "The code word is tulip", "--scope", "session", "-s", "s")
+    lra("memory", "add", "Tulips grow here", "--scope", "agent")
+    lra("memory", "add", "\u6211\u7684\u72d7\u53eb\u65fa\u8d22")
+    gone = lra("memory", "forget", "--query", "tulip", "--yes", "--json")[1]
+    assert [each["id"] for each in json.loads(gone)["memories"]] == [1, 2]
+    assert lra("memory", "forget", "--query", "\u65fa\u8d22", "--yes")[0] == 0
+    assert lra("memory", "list", "--json")[1] == "[]\n"
+
+
 def test_another_owner_sees_nothing_and_forgets_nothing(known):
     other = ["memory", "--owner", "eve"]
     assert json.loads(known(*other, "search", "dog", "--json")[1])["hits"] == []
