@@ -35,7 +35,6 @@ _RESERVED = (
     "agent.tools.enable",
     "sessions.directory",
     "reflection",
-    "memory",
     "sandbox",
 )
 """Settings that are accepted, and that no code reads yet."""
@@ -203,6 +202,7 @@ def events_page() -> str:
         "## Deltas",
         *(_shape(shape) for shape in passing),
         "## Parts of events",
+        _shape(events.RecalledMemory),
         _shape(events.TaskItem),
         _shape(events.UsageTotals),
     )

@@ -35,9 +35,8 @@ from long_running_agents.errors import ConfigError
 from long_running_agents.home import Home
 from long_running_agents.logs import log_to
 from long_running_agents.memory.chroma import chosen_index
-from long_running_agents.memory.embedding.choosing import choose_embedder
-from long_running_agents.memory.embedding.port import Embedder
 from long_running_agents.memory.memories import Memories
+from long_running_agents.memory.opening import embedder_of, open_memories
 from long_running_agents.models import looking, names
 from long_running_agents.models.embedded import Embedded
 from long_running_agents.models.factory import ModelFactory, ModelSource, OneModel
@@ -47,6 +46,8 @@ from long_running_agents.store.database import Database
 from long_running_agents.store.opening import open_database
 from long_running_agents.tools.catalog import built_in
 from long_running_agents.tools.deps import TurnDeps
+
+__all__ = ["App", "open_app", "open_memories"]
 
 _CONNECTIONS = 100
 
@@ -126,50 +127,13 @@ async def open_app(
                 await findings.close()
 
 
-@asynccontextmanager
-async def open_memories(
-    loaded: Loaded | None = None, *, clock: Clock | None = None, read_only: bool = False
-) -> AsyncGenerator[Memories]:
-    """Open only what a home remembers.
-
-    Args:
-        loaded: The settings; read from where they usually are unless given.
-        clock: Another clock than the machine's.
-        read_only: Look beside the home's owner instead of owning the home.
-    """
-    loaded = loaded or load()
-    clock = clock or SystemClock()
-    async with (
-        open_database(loaded, clock, read_only=read_only) as database,
-        _client(loaded) as client,
-    ):
-        embedder = _embedder(loaded, client, clock)
-        try:
-            # ChromaDB's folder belongs to one process, as the home does.
-            index = None if read_only else chosen_index(loaded.settings.storage.vector_store_path)
-            yield Memories(database, embedder, clock, index)
-        finally:
-            if embedder is not None:
-                await embedder.close()
-
-
-def _embedder(loaded: Loaded, client: httpx2.AsyncClient, clock: Clock) -> Embedder | None:
-    return choose_embedder(
-        loaded.settings.memory,
-        loaded.variables,
-        client,
-        models=Home(loaded.home).models,
-        clock=clock,
-    )
-
-
 def _memories(
     loaded: Loaded, database: Database, client: httpx2.AsyncClient, clock: Clock
 ) -> Memories | None:
     if not loaded.settings.memory.enabled:
         return None
     index = chosen_index(loaded.settings.storage.vector_store_path)
-    return Memories(database, _embedder(loaded, client, clock), clock, index)
+    return Memories(database, embedder_of(loaded, client, clock), clock, index)
 
 
 def _remembering(loaded: Loaded, memories: Memories | None, clock: Clock) -> Remembering | None:

@@ -274,6 +274,54 @@ def test_commands_inside_a_conversation(terminal, tmp_path):
     assert "Hello there" in (tmp_path / "home" / "sessions" / "mine.md").read_text()
 
 
+def test_what_is_remembered_inside_a_conversation(terminal):
+    chat = terminal()
+    say_to(chat, "/memory dog")
+    chat.expect("nothing like that is remembered")
+    say_to(chat, "/remember My dog is called Rex")
+    chat.expect("remembered as #1")
+    say_to(chat, "/remember My dog is called Max")
+    chat.expect("not written: it is similar to")
+    chat.expect("/remember #1 My dog is called Max' replaces it")
+    say_to(chat, "/remember #1 My dog is called Max")
+    chat.expect("remembered as #2, in place of #1")
+    say_to(chat, "/remember my password is hunter22")
+    chat.expect("it holds a secret")
+    say_to(chat, "what is my dog called?")
+    chat.expect('recalled #2 "My dog is called Max" \\(you, ')
+    chat.expect("1 step")
+    say_to(chat, "/memory dog")
+    chat.expect("#2  fact  you")
+    say_to(chat, "/forget 77")
+    chat.expect("No memory #77")
+    say_to(chat, "/forget #2")
+    chat.expect("forgot #1")
+    chat.expect("forgot #2")
+    chat.expect("lra memory undo forget_")
+    assert leave(chat) == 0
+
+
+def test_forgetting_asks_the_person(environment):
+    def lra(*arguments):
+        return pexpect.spawn(
+            sys.executable, [*PROGRAM, *arguments], env=environment, encoding="utf-8", timeout=20
+        )
+
+    def end(child):
+        child.expect(pexpect.EOF)
+        child.close()
+        return child.exitstatus
+
+    assert end(lra("memory", "add", "My dog is called Rex")) == 0
+    for answer, outcome in (("n", "Nothing was forgotten"), ("y", "Forgot 1 memory")):
+        child = lra("memory", "forget", "--query", "dog")
+        child.expect("My dog is called Rex")
+        child.expect("Forget 1 memory for now; it can be undone for 30 days\\?")
+        child.sendline(answer)
+        child.expect(outcome)
+        assert end(child) == 0
+
+
 def test_yes_allows_everything(terminal):
     chat = terminal("--yes")
     say_to(chat, "plan")

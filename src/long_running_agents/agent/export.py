@@ -7,6 +7,9 @@ from datetime import datetime
 from typing import Any
 
 from long_running_agents.domain.events import (
+    Event,
+    MemoriesRecalled,
+    RecalledMemory,
     Recorded,
     TextWritten,
     ToolCalled,
@@ -38,10 +41,18 @@ def _told(recorded: Recorded) -> Iterator[str]:
     match recorded.event:
         case TextWritten(text=text):
             yield from ("", "**Agent**", "", text)
+        case MemoriesRecalled(memories=memories):
+            yield from (line for memory in memories for line in ("", _recalled(memory)))
         case ToolCalled(tool=tool, input=given):
             yield from ("", f"- called `{tool}` with `{json.dumps(given, ensure_ascii=False)}`")
         case ToolReturned(tool=tool, result_preview=preview, outcome=outcome):
             yield from ("", f"- `{tool}` {outcome}: {' '.join(preview.split())}")
+        case ending:
+            yield from _ended(ending)
+
+
+def _ended(event: Event) -> Iterator[str]:
+    match event:
         case TurnStopped():
             yield from ("", "*Stopped by the user.*")
         case TurnLimited(text=text):
@@ -50,6 +61,11 @@ def _told(recorded: Recorded) -> Iterator[str]:
             yield from ("", f"*Failed: {message}*")
         case _:
             return
+
+
+def _recalled(memory: RecalledMemory) -> str:
+    about = f"said by {memory.trust}, source {memory.source}, {memory.at:%Y-%m-%d}"
+    return f"- recalled #{memory.id} ({about}): {' '.join(memory.text.split())}"
 
 
 def _time(moment: datetime) -> str:

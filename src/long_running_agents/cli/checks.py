@@ -12,10 +12,12 @@ from pathlib import Path
 
 from long_running_agents.config import Loaded
 from long_running_agents.domain.ports import Clock
-from long_running_agents.errors import LraError
+from long_running_agents.errors import CorruptData, LraError, StorageFailed
 from long_running_agents.home import Home
+from long_running_agents.memory.opening import open_memories
 from long_running_agents.models import looking, names
 from long_running_agents.models.embedded import Embedded
+from long_running_agents.store import memory_words
 from long_running_agents.store.health import Health, examine, has_full_text_search
 from long_running_agents.store.opening import database_path
 
@@ -54,6 +56,7 @@ def examine_all(loaded: Loaded, clock: Clock) -> list[Check]:
         owner(where),
         database(loaded),
         full_text_search(),
+        memory(loaded, clock),
         secrets(where.env_file),
         model(loaded),
         disk(where.path),
@@ -131,6 +134,59 @@ def full_text_search() -> Check:
         return Check("full-text search", State.OK, "FTS5")
     fix = "Install a Python whose SQLite has FTS5."
     return Check("full-text search", State.PROBLEM, "SQLite lacks FTS5", fix)
+
+
+def memory(loaded: Loaded, clock: Clock) -> Check:
+    """Is what is remembered whole, and found by words and by meaning."""
+    if not loaded.settings.memory.enabled:
+        return Check("memory", State.OK, "switched off (memory.enabled)")
+    try:
+        if not database_path(loaded).exists():
+            return Check("memory", State.OK, "nothing yet")
+        remembered = asyncio.run(_remembered(loaded, clock))
+    except (StorageFailed, CorruptData):
+        # The check of the database says what is wrong.
+        return Check("memory", State.WARNING, "not looked at before the database is in order")
+    except LraError as error:
+        return Check("memory", State.PROBLEM, error.message, error.hint)
+    return remembered.verdict()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remembered:
+    """What there is to say about a home's memory."""
+
+    count: int
+    embedder: str | None
+    missing: int
+    sound: bool
+
+    def verdict(self) -> Check:
+        """All of it as one finding, the worst first."""
+        counted = "1 memory" if self.count == 1 else f"{self.count:,} memories"
+        if not self.sound:
+            fix = "Run 'lra memory reindex': nothing is lost, the index is made again."
+            return Check("memory", State.PROBLEM, f"{counted}, the index does not match", fix)
+        if self.embedder is None:
+            fix = "Unset memory.embedder to use the bundled one."
+            detail = f"{counted}, found by words only: no embedder"
+            return Check("memory", State.WARNING, detail, fix)
+        if self.missing:
+            fix = "'lra chat' makes them in the background, 'lra memory reindex' at once."
+            detail = f"{counted}, {self.embedder}, vectors missing: {self.missing:,}"
+            return Check("memory", State.WARNING, detail, fix)
+        return Check("memory", State.OK, f"{counted}, {self.embedder}")
+
+
+async def _remembered(loaded: Loaded, clock: Clock) -> Remembered:
+    async with open_memories(loaded, clock=clock, read_only=True) as memories:
+        stats = await memories.stats(loaded.settings.owner)
+        return Remembered(
+            count=sum(stats.counts.values()),
+            embedder=None if memories.embedder is None else memories.embedder.space,
+            missing=stats.missing,
+            sound=await memories.database.read(memory_words.sound),
+        )
 
 
 def secrets(path: Path) -> Check:

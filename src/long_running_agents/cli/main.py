@@ -21,6 +21,8 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "demo": ("demo", "demo", "See it work, without key or network."),
     "sessions": ("sessions", "sessions", "List, show, rename, fork, export, delete sessions."),
     "tasks": ("tasks", "tasks", "Show a session's tasks."),
+    "memory": ("memory", "memory", "Search, list, correct and forget what is remembered."),
+    "list-memory": ("remembered", "list_memories", "The same as 'lra memory list'."),
     "approvals": ("approvals", "approvals", "List and answer open questions."),
     "models": ("models", "models", "List, choose, test, pull and serve models."),
     "config": ("config", "config", "Show the settings and where they come from."),

@@ -20,12 +20,15 @@ class Options:
     home: str | None = None
     color: str = "auto"
     debug: bool = False
+    owner: str | None = None
+    """Whose things are meant, if not those of the owner in the settings."""
 
     def load(self, flags: Mapping[str, object] | None = None) -> "Loaded":
         """Read the settings; flags without a value are not flags."""
         from long_running_agents.config import load
 
-        given = {key: value for key, value in (flags or {}).items() if value is not None}
+        said = {"owner": self.owner, **(flags or {})}
+        given = {key: value for key, value in said.items() if value is not None}
         return load(home=self.home, flags=given)
 
     def colored(self) -> bool | None:

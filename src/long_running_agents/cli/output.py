@@ -7,12 +7,15 @@ import sys
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
+if TYPE_CHECKING:
+    from rich.table import Table
+
 _WHOLE = 30
-_FIRST_TEXT = 3
+_GAP = 2
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 """The option of every command that prints data."""
@@ -29,6 +32,8 @@ def plain(value: object) -> Any:
         return {str(key): plain(item) for key, item in pairs.items()}
     if isinstance(value, (list, tuple)):
         return [plain(item) for item in cast("Sequence[object]", value)]
+    if isinstance(value, frozenset):
+        return sorted(plain(item) for item in cast("frozenset[object]", value))
     if isinstance(value, datetime):
         return value.isoformat()
     return float(value) if isinstance(value, Decimal) else value
@@ -46,19 +51,35 @@ def print_table(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
             click.echo("\t".join(" ".join(cell.split()) for cell in row))
         return
     from rich.console import Console
+
+    colored = click.get_current_context().color
+    console = Console(no_color=colored is False, highlight=False)
+    console.print(fitted(titles, rows, console.width))
+
+
+def fitted(titles: Sequence[str], rows: Sequence[Sequence[str]], columns: int) -> "Table":
+    """A table that fits: ids and times are of use only whole, long texts and the last give way.
+
+    Args:
+        titles: The heads of the columns.
+        rows: The cells.
+        columns: How wide the screen is.
+    """
+    from rich.cells import cell_len
     from rich.table import Table
     from rich.text import Text
 
-    colored = click.get_current_context().color
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
-    for place, title in enumerate(titles):
-        longest = max(len(title), *(len(row[place]) for row in rows))
-        # Ids and times are of use only whole; long texts give way.
-        fixed = longest if longest <= _WHOLE and place < _FIRST_TEXT else None
-        table.add_column(title, no_wrap=True, overflow="ellipsis", min_width=fixed)
-    for row in rows:
-        table.add_row(*(Text(safe(" ".join(cell.split()))) for cell in row))
-    Console(no_color=colored is False, highlight=False).print(table)
+    shown_rows = [[safe(" ".join(cell.split())) for cell in row] for row in rows]
+    widths = [max(map(cell_len, column)) for column in zip(titles, *shown_rows, strict=True)]
+    table = Table(box=None, padding=(0, _GAP, 0, 0), header_style="bold")
+    table.expand = sum(widths) + _GAP * len(widths) > columns
+    for place, (title, width) in enumerate(zip(titles, widths, strict=True)):
+        gives_way = table.expand and (width > _WHOLE or place == len(widths) - 1)
+        ratio = min(width, columns) if gives_way else None
+        table.add_column(title, no_wrap=True, overflow="ellipsis", ratio=ratio)
+    for row in shown_rows:
+        table.add_row(*(Text(cell) for cell in row))
+    return table
 
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")

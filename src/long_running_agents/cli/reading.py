@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, TypeVar
 if TYPE_CHECKING:
     from long_running_agents.agent.sessions import SessionService
     from long_running_agents.cli.options import Options
+    from long_running_agents.config import Loaded
+    from long_running_agents.domain.memory import Viewer
+    from long_running_agents.memory.memories import Memories
     from long_running_agents.store.database import Database
 
 T = TypeVar("T")
@@ -40,7 +43,33 @@ def with_sessions(
     from long_running_agents.agent.sessions import SessionService
     from long_running_agents.clock import SystemClock
 
+    owner = options.load().settings.owner
+
     def on_sessions(database: "Database") -> Awaitable[T]:
-        return work(SessionService(database, SystemClock()))
+        return work(SessionService(database, SystemClock(), owner=owner))
 
     return with_database(options, on_sessions, writes=writes)
+
+
+def with_memories(
+    options: "Options",
+    work: "Callable[[Memories, Viewer], Awaitable[T]]",
+    *,
+    writes: bool = False,
+) -> T:
+    """Run work on what a home remembers; it owns the home only if it writes."""
+    from long_running_agents.memory.opening import open_memories
+
+    async def opened() -> T:
+        loaded = options.load()
+        async with open_memories(loaded, read_only=not writes) as memories:
+            return await work(memories, viewer_of(loaded))
+
+    return asyncio.run(opened())
+
+
+def viewer_of(loaded: "Loaded") -> "Viewer":
+    """Whose memories a person at the terminal sees."""
+    from long_running_agents.domain.memory import Viewer
+
+    return Viewer(owner=loaded.settings.owner, agent=loaded.settings.agent.name)

@@ -5,15 +5,18 @@ import sys
 from shutil import get_terminal_size
 from typing import Protocol
 
+from long_running_agents.cli.memories import said_by
 from long_running_agents.domain.events import (
     ApprovalResolved,
     Delta,
     Event,
+    MemoriesRecalled,
     MessageAccepted,
     ModelChanged,
     ModelFellBack,
     Passing,
     PromptTruncated,
+    RecalledMemory,
     Recorded,
     RequestRetried,
     StepBegan,
@@ -31,6 +34,9 @@ from long_running_agents.domain.events import (
 
 _ARGUMENTS = 100
 _PIPE_COLUMNS = 140
+_LEAST_TEXT = 16
+_ABOUT = 30
+"""Columns that number, source and day of a memory take."""
 
 
 class Screen(Protocol):
@@ -150,6 +156,8 @@ def _rare_line(event: Event) -> str:
             line = f"{event.answered} answers instead of {event.asked}: {event.reason}"
         case ModelChanged(model=model):
             line = f"model: {model}"
+        case MemoriesRecalled():
+            line = recalled_line(event, get_terminal_size((_PIPE_COLUMNS, 24)).columns - 1)
         case _:
             line = ""
     return line
@@ -158,6 +166,26 @@ def _rare_line(event: Event) -> str:
 def _fitted(line: str) -> str:
     """A line that does not wrap."""
     return one_line(line, get_terminal_size((_PIPE_COLUMNS, 24)).columns - 1)
+
+
+def recalled_line(event: MemoriesRecalled, columns: int) -> str:
+    """What came to mind, with who said it and when, on a line; a second one if a part is missing.
+
+    Args:
+        event: What came to mind.
+        columns: How wide the line may be.
+    """
+    room = max(_LEAST_TEXT, columns // max(1, len(event.memories)) - _ABOUT)
+    told = ", ".join(_recalled(memory, room) for memory in event.memories)
+    line = one_line(f"recalled {told}", columns)
+    return f"{line}\n  only a part was searched: {event.degraded}" if event.degraded else line
+
+
+def _recalled(memory: RecalledMemory, longest: int) -> str:
+    day = f"{memory.at.astimezone().day} {memory.at.astimezone():%b %Y}"
+    # A file or a page is named; who said something in a conversation is enough.
+    source = memory.source if ":" in memory.source else said_by(memory.trust)
+    return f'#{memory.id} "{one_line(memory.text, longest)}" ({one_line(source, 30)}, {day})'
 
 
 def usage_line(done: TurnDone) -> str:

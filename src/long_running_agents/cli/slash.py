@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast, get_args
 
 from long_running_agents.agent.sessions import Format
+from long_running_agents.cli import slash_memory
 from long_running_agents.cli.failures import OK
 from long_running_agents.cli.live import LeaveError
 from long_running_agents.cli.offering import SMALL
@@ -161,6 +162,9 @@ REGISTRY: dict[str, _Entry] = {
     "sessions": _Entry(_sessions, "/sessions [words]", "list sessions"),
     "tasks": _Entry(_tasks, "/tasks", "show this session's tasks"),
     "model": _Entry(_model, "/model [name]", "list models, or switch at the next step"),
+    "memory": _Entry(slash_memory.search, "/memory words", "search what is remembered"),
+    "remember": _Entry(slash_memory.remember, "/remember words", "remember something"),
+    "forget": _Entry(slash_memory.forget, "/forget number", "forget a memory"),
     "stop": _Entry(_stop, "/stop", "stop the turn, as Ctrl-C does"),
     "retry": _Entry(_retry, "/retry", "let a stopped or failed turn go on"),
     "continue": _Entry(_continue, "/continue [id]", "go on: the last turn, or another session"),

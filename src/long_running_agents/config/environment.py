@@ -25,6 +25,9 @@ NAMED: dict[str, str] = {
 }
 """The short names that are also read."""
 
+_PLAIN = {f"{PREFIX}{key.upper()}": key for key in ("owner", "log_level")}
+"""Keys in no section: without ``__``, a name may just as well be somebody else's."""
+
 _SECRET_NAME = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS)$", re.IGNORECASE)
 _PASSWORD_IN_URL = re.compile(r"://[^/\s:@]*:([^@\s/]+)@")
 
@@ -36,8 +39,8 @@ def settings_in(variables: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
             yield name, NAMED[name], text
         elif name.startswith(PREFIX) and name != HOME and "__" in name:
             yield name, name.removeprefix(PREFIX).lower().replace("__", "."), text
-        elif name == f"{PREFIX}LOG_LEVEL":
-            yield name, "log_level", text
+        elif name in _PLAIN:
+            yield name, _PLAIN[name], text
 
 
 def secrets_in(environment: Mapping[str, str], env_file: Mapping[str, str]) -> set[str]:

@@ -47,7 +47,7 @@ def take(tx: Transaction, owner: str, batch: str) -> list[tuple[Memory, list[Mem
     if not rows:
         raise NotFound(
             f"There is nothing to undo under {batch!r}.",
-            hint="'lra memory forget --undo' without a name shows what can be undone.",
+            hint="'lra memory undo' without a name shows what can be undone.",
         )
     tx.execute(delete(memory_trash).where(mine))
     return rows

@@ -8,7 +8,14 @@ from pydantic_ai.messages import ModelRequest, ModelResponse
 
 import long_running_agents
 from long_running_agents import AgentDeps, StructuredMemoryStore, VectorMemoryStore, run_agent
-from long_running_agents.errors import Busy, LimitReached, ModelUnavailable
+from long_running_agents.errors import (
+    Busy,
+    Denied,
+    HomeBusy,
+    LimitReached,
+    ModelUnavailable,
+    UsageError,
+)
 from long_running_agents.testing import ScriptedModel, call, fail, say
 
 DOCUMENTED = """
@@ -120,3 +127,69 @@ def test_a_vector_store_names_its_folder(monkeypatch):
     monkeypatch.setenv("VECTOR_STORE_PATH", "index")
     assert str(VectorMemoryStore().path) == "index"
     assert str(VectorMemoryStore("mine").path) == "mine"
+
+
+@pytest.mark.anyio
+async def test_a_vector_store_works_in_the_home_that_is_open():
+    store, session = await deps(say("One."))
+    vector = VectorMemoryStore()
+    joined = AgentDeps("s", store, vector)
+    number = await vector.add(
+        "The user's dog is called Rex", {"kind": "note", "source": "web:dogs.example"}
+    )
+    assert await vector.add("The user's dog is called Rex", {"kind": "note"}) == number
+    assert await vector.add("The user's dog is called Max") != number
+    [found] = await vector.search("Rex", k=1)
+    assert (found["id"], found["text"]) == (number, "The user's dog is called Rex")
+    assert found["metadata"]["source"] == "web:dogs.example"
+    assert found["metadata"]["trust"] == "web"
+    with pytest.raises(Denied, match="secret"):
+        await vector.add("my password is hunter22")
+    with pytest.raises(UsageError, match="colour"):
+        await vector.add("The sky is blue", {"colour": "blue"})
+    assert joined.vector_store is vector
+    assert session.vector_store is None
+    await store.close()
+    with pytest.raises(Busy, match="init_db"):
+        await vector.search("Rex")
+
+
+@pytest.mark.anyio
+async def test_a_vector_store_alone_opens_the_home_itself():
+    vector = VectorMemoryStore()
+    number = await vector.add("I live in Lisbon")
+    with pytest.raises(HomeBusy):
+        await StructuredMemoryStore(model=ScriptedModel([])).init_db()
+    await vector.close()
+    store = StructuredMemoryStore(model=ScriptedModel([]))
+    await store.init_db()
+    [found] = await store.search_memory("Where do I live?", limit=1)
+    assert found["id"] == number
+    assert await store.add_memory("i live in lisbon") == number
+    await store.close()
+
+
+@pytest.mark.anyio
+async def test_recent_conversations_are_told_oldest_first():
+    store, session = await deps(say("One."), say("Two."), say("Three."))
+    await run_agent("first", session)
+    await run_agent("second", session)
+    await run_agent("third", AgentDeps("other", store))
+    mine = await store.get_recent_conversations("s")
+    assert [(turn["user"], turn["agent"]) for turn in mine] == [
+        ("first", "One."),
+        ("second", "Two."),
+    ]
+    every = await store.get_recent_conversations(limit=2)
+    assert [turn["session_id"] for turn in every] == ["s", "other"]
+    assert await store.get_recent_conversations("new") == []
+    await store.close()
+
+
+@pytest.mark.anyio
+async def test_a_home_that_remembers_nothing_says_so(monkeypatch):
+    monkeypatch.setenv("LRA_MEMORY__ENABLED", "false")
+    store, _ = await deps()
+    with pytest.raises(UsageError, match="switched off"):
+        await store.search_memory("x")
+    await store.close()

@@ -76,5 +76,8 @@ def test_a_mistyped_command_is_not_sent_to_the_model():
 
 
 def test_the_promised_commands_are_there():
-    promised = "help new sessions tasks model stop retry continue title fork export quit"
+    promised = (
+        "help new sessions tasks model memory remember forget"
+        " stop retry continue title fork export quit"
+    )
     assert list(slash.REGISTRY) == promised.split()

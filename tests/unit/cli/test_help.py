@@ -27,7 +27,14 @@ def imported(tmp_path, *arguments):
 
 @pytest.mark.parametrize(
     "arguments",
-    [["--help"], ["--version"], ["chat", "--help"], ["models", "list", "--help"], ["chta"]],
+    [
+        ["--help"],
+        ["--version"],
+        ["chat", "--help"],
+        ["models", "list", "--help"],
+        ["memory", "search", "--help"],
+        ["chta"],
+    ],
 )
 def test_help_loads_nothing_heavy(tmp_path, arguments):
     assert not imported(tmp_path, *arguments) & HEAVY
@@ -55,6 +62,7 @@ def test_help_takes_at_most_100_ms_of_cpu(tmp_path):
         ["sessions", "list"],
         ["tasks", "list"],
         ["approvals", "list"],
+        ["memory", "add", "My dog is called Rex"],
     ],
 )
 def test_commands_without_a_model_do_not_load_the_agent_library(tmp_path, arguments):

@@ -2,7 +2,9 @@
 
 import json
 import re
+import sqlite3
 import tomllib
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -166,6 +168,43 @@ def test_doctor_says_who_owns_the_home(home, capsys):
     with Home(home).owned():
         run(["doctor", "--json"])
         assert "is using it" in states(capsys)["owner"]["detail"]
+
+
+def memory_line(capsys):
+    run(["doctor", "--json"])
+    lines = json.loads(capsys.readouterr().out)
+    return next(line for line in lines if line["name"] == "memory")
+
+
+def test_doctor_looks_at_what_is_remembered(home, capsys, monkeypatch):
+    assert memory_line(capsys)["detail"] == "nothing yet"
+    run(["memory", "add", "My dog is called Rex"])
+    capsys.readouterr()
+    assert memory_line(capsys)["state"] == "ok"
+    monkeypatch.setenv("LRA_MEMORY__EMBEDDER", "off")
+    assert memory_line(capsys)["state"] == "warning"
+    run(["memory", "add", "I live in Lisbon"])
+    capsys.readouterr()
+    monkeypatch.delenv("LRA_MEMORY__EMBEDDER")
+    line = memory_line(capsys)
+    assert "vectors missing: 1" in line["detail"]
+    assert "lra memory reindex" in line["fix"]
+    with closing(sqlite3.connect(home / "lra.db")) as database, database:
+        database.execute("DELETE FROM memory_words WHERE rowid = 1")
+    line = memory_line(capsys)
+    assert line["state"] == "problem"
+    run(["memory", "reindex"])
+    capsys.readouterr()
+    assert memory_line(capsys)["state"] == "ok"
+
+
+def test_doctor_names_a_setting_that_gives_no_embedder(home, capsys, monkeypatch):
+    run(["memory", "add", "My dog is called Rex"])
+    capsys.readouterr()
+    monkeypatch.setenv("LRA_MEMORY__EMBEDDING_MODEL", "nonsense")
+    line = memory_line(capsys)
+    assert line["state"] == "problem"
+    assert "nonsense" in line["detail"]
 
 
 def test_doctor_sees_a_clock_that_is_wrong():

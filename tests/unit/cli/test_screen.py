@@ -1,14 +1,16 @@
 """What a person sees of a turn."""
 
+import io
 from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from prompt_toolkit.utils import get_cwidth
+from rich.console import Console
 
 from long_running_agents.cli.live import flow
-from long_running_agents.cli.output import safe
+from long_running_agents.cli.output import fitted, safe
 from long_running_agents.cli.render import Renderer
 from long_running_agents.domain import events
 
@@ -138,6 +140,34 @@ async def test_each_event_has_its_line(event, line):
     assert line in await shown(event)
 
 
+def recalled(number, text="My dog is called Rex", **about):
+    fields = {"kind": "fact", "trust": "user", "source": "user", **about}
+    return events.RecalledMemory(
+        id=number, at=datetime(2025, 5, 3, 12, tzinfo=UTC), text=text, **fields
+    )
+
+
+async def test_what_came_to_mind_is_one_line_with_its_sources(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "120")
+    page = recalled(31, "Dogs dislike\nthunder", trust="web", source="web:dogs.example")
+    line = '[recalled #12 "My dog is called Rex" (you, 3 May 2025), '
+    line += '#31 "Dogs dislike thunder" (web:dogs.example, 3 May 2025)]\n'
+    assert await shown(events.MemoriesRecalled(memories=[recalled(12), page])) == line
+
+
+async def test_many_memories_stay_on_one_line(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    several = [recalled(number, "x" * 200) for number in range(5)]
+    written = await shown(events.MemoriesRecalled(memories=several))
+    assert written.count("\n") == 1
+    assert len(written) <= 83
+
+
+async def test_a_search_that_saw_only_a_part_says_so():
+    event = events.MemoriesRecalled(memories=[recalled(12)], degraded="there is no embedder")
+    assert "\n  only a part was searched: there is no embedder]" in await shown(event)
+
+
 async def test_the_end_shows_what_it_took():
     usage = events.UsageTotals(input_tokens=1000, output_tokens=234, cost=0.5)
     done = events.TurnDone(text="x", iterations=2, model="m", usage=usage, mode="bounded")
@@ -147,6 +177,26 @@ async def test_the_end_shows_what_it_took():
 def test_foreign_text_cannot_command_the_terminal():
     assert "\x1b" not in safe("\x1b[31mred\x1b]0;title\x07\r\n\x9b0m\ttab")
     assert safe("a\r\nb\tc") == "a\nb\tc"
+
+
+def printed(titles, rows, columns):
+    console = Console(width=columns, file=io.StringIO(), color_system=None)
+    console.print(fitted(titles, rows, columns))
+    return console.file.getvalue().splitlines()
+
+
+def test_a_narrow_table_keeps_ids_whole_and_shortens_texts():
+    titles, text = ["id", "kind", "day", "text", "why"], "word " * 50
+    rows = [["#12345", "conversation", "2026-05-03", text, "words 1.00, meaning 0.50 " * 4]]
+    head, row = printed(titles, rows, 80)
+    assert row.startswith("#12345  conversation  2026-05-03  word word")
+    assert "…" in row
+    assert len(row) <= 80
+    assert head.split() == titles
+
+
+def test_a_table_that_fits_is_no_wider_than_its_words():
+    assert printed(["id", "text"], [["#1", "a\x1b[2J\nb"]], 80)[1].rstrip() == "#1  a\ufffd[2J b"
 
 
 def test_lines_break_between_words():

@@ -1,0 +1,54 @@
+"""Opening what a home remembers, without an agent: no model is loaded for it."""
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+
+import httpx2
+
+from long_running_agents.clock import SystemClock
+from long_running_agents.config import Loaded, load
+from long_running_agents.domain.ports import Clock
+from long_running_agents.home import Home
+from long_running_agents.memory.chroma import chosen_index
+from long_running_agents.memory.embedding.choosing import choose_embedder
+from long_running_agents.memory.embedding.port import Embedder
+from long_running_agents.memory.memories import Memories
+from long_running_agents.store.opening import open_database
+
+
+@asynccontextmanager
+async def open_memories(
+    loaded: Loaded | None = None, *, clock: Clock | None = None, read_only: bool = False
+) -> AsyncGenerator[Memories]:
+    """Open only what a home remembers.
+
+    Args:
+        loaded: The settings; read from where they usually are unless given.
+        clock: Another clock than the machine's.
+        read_only: Look beside the home's owner instead of owning the home.
+    """
+    loaded = loaded or load()
+    clock = clock or SystemClock()
+    async with (
+        open_database(loaded, clock, read_only=read_only) as database,
+        httpx2.AsyncClient(timeout=loaded.settings.agent.model.timeout) as client,
+    ):
+        embedder = embedder_of(loaded, client, clock)
+        try:
+            # ChromaDB's folder belongs to one process, as the home does.
+            index = None if read_only else chosen_index(loaded.settings.storage.vector_store_path)
+            yield Memories(database, embedder, clock, index)
+        finally:
+            if embedder is not None:
+                await embedder.close()
+
+
+def embedder_of(loaded: Loaded, client: httpx2.AsyncClient, clock: Clock) -> Embedder | None:
+    """The embedder that a home's settings name."""
+    return choose_embedder(
+        loaded.settings.memory,
+        loaded.variables,
+        client,
+        models=Home(loaded.home).models,
+        clock=clock,
+    )
