@@ -36,7 +36,12 @@ from long_running_agents.home import Home
 from long_running_agents.logs import log_to
 from long_running_agents.memory.chroma import chosen_index
 from long_running_agents.memory.memories import Memories
-from long_running_agents.memory.opening import embedder_of, open_memories
+from long_running_agents.memory.opening import (
+    embedder_of,
+    mirrors_of,
+    open_memories,
+    workspace,
+)
 from long_running_agents.models import looking, names
 from long_running_agents.models.embedded import Embedded
 from long_running_agents.models.factory import ModelFactory, ModelSource, OneModel
@@ -104,7 +109,7 @@ async def open_app(
             findings = await _findings(loaded, database, clock)
             windows = windows or await _known_windows(loaded, model, client, findings)
             models = _models(loaded, model, client, findings)
-            settings = _run_settings(loaded, home, model, windows)
+            settings = _run_settings(loaded, model, windows)
             memories = _memories(loaded, database, client, clock)
             remembering = _remembering(loaded, memories, clock)
             allow = loaded.settings.agent.tools.allow
@@ -137,7 +142,10 @@ def _memories(
 
 
 def _remembering(loaded: Loaded, memories: Memories | None, clock: Clock) -> Remembering | None:
-    return None if memories is None else Remembering(memories, loaded.settings.agent.name, clock)
+    if memories is None:
+        return None
+    mirrors = mirrors_of(loaded, memories)
+    return Remembering(memories, loaded.settings.agent.name, clock, mirrors)
 
 
 def _assemble(
@@ -268,12 +276,9 @@ def _view(settings: Settings) -> View:
     )
 
 
-def _run_settings(
-    loaded: Loaded, home: Home, model: Model | None, windows: WindowOf | None
-) -> RunSettings:
+def _run_settings(loaded: Loaded, model: Model | None, windows: WindowOf | None) -> RunSettings:
     agent = loaded.settings.agent
     own = names.configured_name(agent.model) if model is None else model.model_name
-    workspace = Path(agent.workspace).expanduser() if agent.workspace else home.workspace
     limits = Limits(
         steps=agent.max_loop_iterations,
         tokens=agent.limits.tokens,
@@ -288,7 +293,7 @@ def _run_settings(
         return None if windows is None or name is None else windows(name)
 
     def text() -> str:
-        return instructions(agent.name, _character(workspace))
+        return instructions(agent.name, _character(workspace(loaded)))
 
     if (known := window(own)) is not None:
         check_window(known, text(), agent.model.max_tokens)

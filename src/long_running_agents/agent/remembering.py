@@ -6,12 +6,12 @@ not remembered when a process died is remembered at the next start.
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
 from long_running_agents.domain.ports import Clock
 from long_running_agents.errors import LraError
 from long_running_agents.memory.memories import Memories
+from long_running_agents.memory.mirrors import Mirrors
 from long_running_agents.store import memory_turns
 from long_running_agents.tools.heard import heard
 
@@ -22,10 +22,6 @@ _PATIENCE = 1.0
 """Seconds that a new turn waits for the last ones to be remembered."""
 
 
-async def _nothing() -> None:
-    """Nobody else has to know."""
-
-
 class Remembering:
     """A task that remembers turns as they come to rest.
 
@@ -33,7 +29,7 @@ class Remembering:
         memories: Where they go.
         agent: The name of whoever answered.
         clock: Waits.
-        changed: Called after something was remembered.
+        mirrors: The files that show what is remembered.
     """
 
     def __init__(
@@ -41,12 +37,12 @@ class Remembering:
         memories: Memories,
         agent: str,
         clock: Clock,
-        changed: Callable[[], Awaitable[None]] = _nothing,
+        mirrors: Mirrors,
     ) -> None:
         self.memories = memories
         self._agent = agent
         self._clock = clock
-        self._changed = changed
+        self._mirrors = mirrors
         self._wake = asyncio.Event()
         self._idle = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
@@ -87,10 +83,11 @@ class Remembering:
             try:
                 await self._catch_up()
                 if first:
+                    await self._mirrors.read_edits()
                     await self.memories.tidy()
                     await self.memories.refill()
                     first = False
-                await self._changed()
+                await self._mirrors.write()
             except LraError as error:
                 # A full disk or the like: the turns stay unmarked and are remembered later.
                 log.warning("turns could not be remembered: %s", error)

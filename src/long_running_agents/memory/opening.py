@@ -2,17 +2,21 @@
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from pathlib import Path
+from urllib.parse import quote
 
 import httpx2
 
 from long_running_agents.clock import SystemClock
 from long_running_agents.config import Loaded, load
 from long_running_agents.domain.ports import Clock
+from long_running_agents.domain.session import MINE
 from long_running_agents.home import Home
 from long_running_agents.memory.chroma import chosen_index
 from long_running_agents.memory.embedding.choosing import choose_embedder
 from long_running_agents.memory.embedding.port import Embedder
 from long_running_agents.memory.memories import Memories
+from long_running_agents.memory.mirrors import Mirrors
 from long_running_agents.store.opening import open_database
 
 
@@ -37,10 +41,26 @@ async def open_memories(
         try:
             # ChromaDB's folder belongs to one process, as the home does.
             index = None if read_only else chosen_index(loaded.settings.storage.vector_store_path)
-            yield Memories(database, embedder, clock, index)
+            memories = Memories(database, embedder, clock, index)
+            yield memories
+            if not read_only:
+                await mirrors_of(loaded, memories).read_edits()
         finally:
             if embedder is not None:
                 await embedder.close()
+
+
+def mirrors_of(loaded: Loaded, memories: Memories) -> Mirrors:
+    """The files that show what the owner of a home remembers."""
+    owner = loaded.settings.owner
+    folder = workspace(loaded) / "memory"
+    return Mirrors(memories, folder if owner == MINE else folder / quote(owner, safe=""), owner)
+
+
+def workspace(loaded: Loaded) -> Path:
+    """The agent's folder."""
+    chosen = loaded.settings.agent.workspace
+    return Path(chosen).expanduser() if chosen else Home(loaded.home).workspace
 
 
 def embedder_of(loaded: Loaded, client: httpx2.AsyncClient, clock: Clock) -> Embedder | None:
