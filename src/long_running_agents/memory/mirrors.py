@@ -107,15 +107,19 @@ class Mirrors:
 
     async def _refresh(self) -> Edits:
         edits = Edits()
+        pages: list[tuple[int, list[Memory]]] = []
         for form in PAGES:
-            edits += await self._refresh_page(form)
-        revision, shown = await self._memories.database.read(self._shows)
-        self._revision = revision
+            taken, seen = await self._refresh_page(form)
+            edits += taken
+            pages.append(seen)
+        # What was written after the first page was made is looked at the next time.
+        self._revision = min(revision for revision, _ in pages)
+        shown = [memory for _, some in pages for memory in some]
         self._shown = frozenset(memory.id for memory in shown)
         self._ending = min((memory.expires_at or _NEVER for memory in shown), default=_NEVER)
         return edits
 
-    async def _refresh_page(self, form: Page) -> Edits:
+    async def _refresh_page(self, form: Page) -> tuple[Edits, tuple[int, list[Memory]]]:
         """Take in and write one page, again if somebody changes it in between."""
         path = self._folder / form.file
         edits = Edits()
@@ -123,12 +127,11 @@ class Mirrors:
             text = await asyncio.to_thread(_read, path)
             found = Changes({}, frozenset(), ()) if text is None else changes(form, text)
             edits += (taken := await self._take_in(form, found, text or ""))
-            _, shown = await self._memories.database.read(self._shows)
-            fresh = page(form, shown, taken.refused)
-            if text is None and not any(memory.kind in form.sections for memory in shown):
-                return edits
-            if text == fresh or await asyncio.to_thread(_replace, path, text, fresh):
-                return edits
+            seen = await self._memories.database.read(self._shows)
+            fresh = page(form, seen[1], taken.refused)
+            needless = text is None and not any(memory.kind in form.sections for memory in seen[1])
+            if needless or text == fresh or await asyncio.to_thread(_replace, path, text, fresh):
+                return edits, seen
         raise StorageFailed(
             f"{path} changes faster than it can be read.", hint="Close what is writing it."
         )

@@ -2,11 +2,29 @@
 
 from collections.abc import Collection
 
-from sqlalchemy import select
+from sqlalchemy import bindparam, select
 
 from long_running_agents.domain.memory import Kind, Memory, MemoryId, Scope, digest
 from long_running_agents.store.database import Transaction
 from long_running_agents.store.memory_tables import memories
+from long_running_agents.store.prepared import Prepared
+from long_running_agents.store.tables import microseconds
+
+# Asked once for every line of an import.
+_SAME = Prepared(
+    select(
+        memories.c.id,
+        memories.c.kind,
+        memories.c.scope,
+        memories.c.agent,
+        memories.c.session_id,
+        memories.c.actor,
+        memories.c.valid_to,
+        memories.c.event_at,
+    )
+    .where(memories.c.owner == bindparam("owner_"), memories.c.digest == bindparam("digest_"))
+    .order_by(memories.c.id)
+)
 
 
 def numbers(tx: Transaction, owner: str, after: int, *, limit: int) -> list[MemoryId]:
@@ -34,21 +52,34 @@ def same(
         dated: Whether the moment of a conversation memory is known.
         apart: Conversation memories that are another's match already.
     """
-    query = (
-        select(memories.c.id)
-        .where(memories.c.owner == memory.owner, memories.c.digest == digest(memory.content))
-        .where(memories.c.kind == memory.kind.value, memories.c.scope == memory.scope.value)
-        .where(memories.c.valid_to.is_not_distinct_from(memory.valid_to))
-        .order_by(memories.c.id)
-    )
     talk = memory.kind is Kind.CONVERSATION
-    if memory.scope is Scope.AGENT:
-        query = query.where(memories.c.agent.is_not_distinct_from(memory.agent))
-    if talk or memory.scope is Scope.SESSION:
-        query = query.where(memories.c.session_id.is_not_distinct_from(memory.session_id))
-    if talk:
-        query = query.where(memories.c.actor == memory.actor)
-    if talk and dated:
-        query = query.where(memories.c.event_at == memory.event_at)
-    found = (MemoryId(number) for number in tx.execute(query).scalars())
-    return next((number for number in found if not talk or number not in apart), None)
+    place = _place(
+        kind=memory.kind.value,
+        scope=memory.scope.value,
+        agent=memory.agent,
+        session=memory.session_id,
+        actor=memory.actor,
+    )
+    ended = None if memory.valid_to is None else microseconds(memory.valid_to)
+    at = microseconds(memory.event_at) if talk and dated else None
+    values = {"owner_": memory.owner, "digest_": digest(memory.content)}
+    for number, kind, scope, agent, session, actor, valid_to, event_at in tx.run_all(_SAME, values):
+        there = _place(kind=kind, scope=scope, agent=agent, session=session, actor=actor)
+        alike = there == place and valid_to == ended and at in (None, event_at)
+        if alike and not (talk and number in apart):
+            return MemoryId(number)
+    return None
+
+
+def _place(
+    *, kind: str, scope: str, agent: str | None, session: str | None, actor: str
+) -> tuple[object, ...]:
+    """What two memories must have in common to be the same."""
+    talk = kind == Kind.CONVERSATION.value
+    return (
+        kind,
+        scope,
+        agent if scope == Scope.AGENT.value else None,
+        session if talk or scope == Scope.SESSION.value else None,
+        actor if talk else None,
+    )

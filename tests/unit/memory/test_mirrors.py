@@ -459,3 +459,34 @@ async def test_many_writings_at_once_leave_one_whole_page(memories, mirrors, kno
 
     assert len(written(knowledge.read_text(encoding="utf-8"))) == 10
     assert [path.name for path in knowledge.parent.iterdir()] == ["knowledge.md"]
+
+
+class Latecomer(FakeEmbedder):
+    """Has another memory written, once, while a text is being embedded."""
+
+    def __init__(self, memories):
+        super().__init__()
+        self.memories = memories
+        self.done = False
+
+    async def documents(self, texts):
+        if "Leap later." in texts and not self.done:
+            self.done = True
+            await self.memories.write_many("me", [Draft(content="The car is grey.")])
+        return await super().documents(texts)
+
+
+async def test_what_is_written_between_two_pages_is_shown_by_the_next_writing(
+    memories, mirrors, folder, knowledge
+):
+    await fact(memories, "The boat is red.")
+    await fact(memories, "Look first.", kind=Kind.LESSON)
+    await mirrors.write()
+    edit(folder / "learnings.md", "# Learnings", "# Learnings\n\n* Leap later.")
+    memories.embedder = Latecomer(memories)
+    await mirrors.read_edits()
+    assert "The car is grey." not in knowledge.read_text(encoding="utf-8")
+
+    await mirrors.write()
+
+    assert "The car is grey." in knowledge.read_text(encoding="utf-8")
