@@ -11,7 +11,7 @@ from tests.unit.store.house import NOON, add_messages, add_session, add_turn, ho
 from long_running_agents.domain.redaction import Redactor
 from long_running_agents.errors import CorruptData, NewerDatabase, StorageFailed
 from long_running_agents.home import Home
-from long_running_agents.store import schema, sessions, tables, turns
+from long_running_agents.store import memory_tables, schema, sessions, turns
 from long_running_agents.store.database import Database
 
 pytestmark = pytest.mark.anyio
@@ -20,8 +20,8 @@ FUTURE = """
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0003"
-down_revision = "0002"
+revision = "0004"
+down_revision = "0003"
 
 
 def upgrade():
@@ -40,7 +40,7 @@ def migrations(tmp_path):
     """Our migrations, and one from the future."""
     folder = tmp_path / "migrations"
     shutil.copytree(schema.MIGRATIONS, folder, ignore=shutil.ignore_patterns("__pycache__"))
-    (folder / "versions" / "0003_colours.py").write_text(FUTURE, encoding="utf-8")
+    (folder / "versions" / "0004_colours.py").write_text(FUTURE, encoding="utf-8")
     return folder
 
 
@@ -80,30 +80,44 @@ def test_the_head_is_the_newest_migration():
     assert script.get_heads() == [schema.HEAD]
 
 
+def differences(connection, metadata):
+    """Where a database differs from what the code expects.
+
+    The full-text table is no table of SQLAlchemy's; SQLite keeps it in several of its own.
+    """
+
+    def ours(_object, name, kind, _reflected, _compared):
+        return kind != "table" or not name.startswith("memory_words")
+
+    options = {"compare_type": True, "include_object": ours}
+    return compare_metadata(MigrationContext.configure(connection, opts=options), metadata)
+
+
 async def test_the_migrated_schema_is_the_one_the_code_uses(database):
     with database.engine.begin() as connection:
-        context = MigrationContext.configure(connection, opts={"compare_type": True})
-        assert compare_metadata(context, tables.metadata) == []
+        assert differences(connection, memory_tables.metadata) == []
 
 
 async def test_a_missing_column_would_be_noticed(database):
     other = sqlalchemy.MetaData()
-    for table in tables.metadata.tables.values():
+    for table in memory_tables.metadata.tables.values():
         table.to_metadata(other)
     other.tables["audit"].append_column(sqlalchemy.Column("extra", sqlalchemy.Text))
 
     with database.engine.begin() as connection:
-        context = MigrationContext.configure(connection, opts={"compare_type": True})
-        assert compare_metadata(context, other) != []
+        assert differences(connection, other) != []
 
 
 async def test_everything_can_be_taken_down_and_built_again(tmp_path, old):
     database = Database(old.database, redact=Redactor())
     schema.migrate(database.engine, old.database, "base")
     await database.close()
+    # SQLite's own list of numbers that were given is never dropped, only emptied.
     assert rows(old.database, "SELECT name FROM sqlite_master WHERE type = 'table'") == [
-        ("alembic_version",)
+        ("alembic_version",),
+        ("sqlite_sequence",),
     ]
+    assert rows(old.database, "SELECT * FROM sqlite_sequence") == []
 
     async with house(old.path) as database:
         await database.write(add_session)
@@ -112,11 +126,11 @@ async def test_everything_can_be_taken_down_and_built_again(tmp_path, old):
 
 
 async def test_an_upgrade_makes_a_backup_first(old, migrations):
-    assert await upgraded(old, migrations) == "0003"
+    assert await upgraded(old, migrations) == "0004"
 
     [backup] = old.backups.iterdir()
-    assert backup.name == "before-0003-20260105-120000.db"
-    assert rows(backup, "SELECT version_num FROM alembic_version") == [("0002",)]
+    assert backup.name == "before-0004-20260105-120000.db"
+    assert rows(backup, "SELECT version_num FROM alembic_version") == [("0003",)]
     assert rows(backup, "SELECT id FROM sessions") == [("s",)]
     assert rows(old.database, "SELECT id, colour FROM sessions") == [("s", "blue")]
 
@@ -129,7 +143,7 @@ async def test_rebuilding_a_table_keeps_what_hangs_on_it(old, migrations):
 
 
 async def test_an_upgrade_that_would_orphan_rows_changes_nothing(old, migrations):
-    version = migrations / "versions" / "0003_colours.py"
+    version = migrations / "versions" / "0004_colours.py"
     version.write_text(
         FUTURE.replace("def upgrade():", "def upgrade():\n    op.execute('DELETE FROM sessions')"),
         encoding="utf-8",
@@ -139,11 +153,11 @@ async def test_an_upgrade_that_would_orphan_rows_changes_nothing(old, migrations
         await upgraded(old, migrations)
 
     assert rows(old.database, "SELECT id FROM sessions") == [("s",)]
-    assert rows(old.database, "SELECT version_num FROM alembic_version") == [("0002",)]
+    assert rows(old.database, "SELECT version_num FROM alembic_version") == [("0003",)]
 
 
 async def test_an_upgrade_that_fails_half_way_changes_nothing(old, migrations):
-    version = migrations / "versions" / "0003_colours.py"
+    version = migrations / "versions" / "0004_colours.py"
     broken = FUTURE.replace(
         "\n\ndef downgrade", "\n    raise RuntimeError('oops')\n\n\ndef downgrade"
     )
@@ -152,7 +166,7 @@ async def test_an_upgrade_that_fails_half_way_changes_nothing(old, migrations):
     with pytest.raises(RuntimeError, match="oops"):
         await upgraded(old, migrations)
 
-    assert rows(old.database, "SELECT * FROM alembic_version") == [("0002",)]
+    assert rows(old.database, "SELECT * FROM alembic_version") == [("0003",)]
     assert "colour" not in str(rows(old.database, "SELECT sql FROM sqlite_master"))
     async with house(old.path) as database:
         assert len(await database.read(lambda tx: turns.of_session(tx, "s"))) == 1
@@ -160,7 +174,7 @@ async def test_an_upgrade_that_fails_half_way_changes_nothing(old, migrations):
 
 async def test_foreign_keys_are_back_on_after_an_upgrade(old, migrations):
     database = Database(old.database, redact=Redactor())
-    schema.migrate(database.engine, old.database, "0003", migrations=migrations)
+    schema.migrate(database.engine, old.database, "0004", migrations=migrations)
     try:
         await database.write(lambda tx: sessions.remove(tx, "s"))
     finally:
@@ -181,7 +195,7 @@ async def test_a_database_of_a_newer_version_is_refused_with_advice(old, migrati
     await upgraded(old, migrations)
     before = old.database.read_bytes()
 
-    with pytest.raises(NewerDatabase, match=r"schema 0003.*Upgrade with 'pip install --upgrade"):
+    with pytest.raises(NewerDatabase, match=r"schema 0004.*Upgrade with 'pip install --upgrade"):
         async with house(old.path, read_only=read_only):
             pass
     assert old.database.read_bytes() == before
@@ -207,4 +221,18 @@ async def test_a_backup_that_cannot_be_written_stops_the_upgrade(old, migrations
     with pytest.raises(StorageFailed, match=r"The backup .* cannot be written"):
         await upgraded(old, migrations)
 
-    assert rows(old.database, "SELECT version_num FROM alembic_version") == [("0002",)]
+    assert rows(old.database, "SELECT version_num FROM alembic_version") == [("0003",)]
+
+
+async def test_a_house_from_before_the_memory_keeps_its_conversations_and_gets_an_owner(old):
+    database = Database(old.database, redact=Redactor())
+    schema.migrate(database.engine, old.database, "0002")
+    await database.close()
+    assert rows(old.database, "SELECT name FROM sqlite_master WHERE name LIKE 'memor%'") == []
+
+    async with house(old.path):
+        pass
+
+    assert rows(old.database, "SELECT id, owner FROM sessions") == [("s", "me")]
+    assert rows(old.database, "SELECT count(*) FROM messages") == [(4,)]
+    assert rows(old.database, "SELECT count(*) FROM memories") == [(0,)]
