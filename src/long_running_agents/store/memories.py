@@ -9,6 +9,7 @@ from sqlalchemy import (
     ColumnElement,
     Row,
     and_,
+    bindparam,
     delete,
     func,
     insert,
@@ -44,13 +45,21 @@ _INSERT_WITH_ID = Prepared(insert(memories), _COLUMNS)
 _INSERT = Prepared(insert(memories), _COLUMNS[1:])
 _LAST_ID = Prepared(select(func.last_insert_rowid()))
 _LINK = Prepared(insert(memory_links).prefix_with("OR IGNORE"), ["memory_id", "derived_from"])
+_CHANGE = Prepared(
+    update(memories)
+    .where(memories.c.id == bindparam("new_id"))
+    .values({name: bindparam(f"new_{name}") for name in _COLUMNS[1:]})
+)
 _ADD_WORDS = Prepared(
     text("INSERT INTO memory_words (rowid, words, owner) VALUES (:memory_id, :words, :owner_)")
 )
 _DROP_WORDS = Prepared(text("DELETE FROM memory_words WHERE rowid = :memory_id"))
 
 
-def _memory(row: Row[Any]) -> Memory:
+def memory_of(row: Row[Any]) -> Memory:
+    """A row as the rest of the house knows it."""
+    # One that was revived remembers its successor, in case that is brought back.
+    ended = row.valid_to is not None and row.superseded_by is not None
     return Memory(
         id=MemoryId(row.id),
         owner=row.owner,
@@ -67,7 +76,7 @@ def _memory(row: Row[Any]) -> Memory:
         event_at=row.event_at,
         recorded_at=row.recorded_at,
         valid_to=row.valid_to,
-        superseded_by=None if row.superseded_by is None else MemoryId(row.superseded_by),
+        superseded_by=MemoryId(row.superseded_by) if ended else None,
         expires_at=row.expires_at,
         seen=row.seen,
     )
@@ -98,7 +107,7 @@ def add(
         kind=draft.kind,
         scope=draft.scope,
         trust=draft.trust,
-        actor=draft.actor,
+        actor=tx.redact(draft.actor),
         source=tx.redact(draft.source),
         content=tx.redact(draft.content),
         agent=draft.agent,
@@ -120,17 +129,23 @@ def put_back(
     row = tx.run(_LAST_ID, {})
     assert row is not None  # noqa: S101 - the insert above has just succeeded
     stored = replace(memory, id=MemoryId(row[0]))
-    link(tx, stored.id, derived_from)
+    link(tx, stored, derived_from)
     index(tx, stored, indexing)
     return stored
 
 
-def link(tx: Transaction, number: MemoryId, derived_from: Sequence[MemoryId]) -> None:
-    """Write what a memory was derived from, as far as that is still there."""
+def link(tx: Transaction, memory: Memory, derived_from: Sequence[MemoryId]) -> None:
+    """Write what a memory was derived from, as far as that is there and the same owner's."""
     if not derived_from:
         return
-    there = tx.execute(select(memories.c.id).where(among(memories.c.id, derived_from))).scalars()
-    rows = [{"memory_id": number, "derived_from": origin} for origin in there]
+    query = select(memories.c.id).where(
+        memories.c.owner == memory.owner, among(memories.c.id, derived_from)
+    )
+    rows = [
+        {"memory_id": memory.id, "derived_from": origin}
+        for origin in tx.execute(query).scalars()
+        if origin != memory.id
+    ]
     if rows:
         tx.run_each(_LINK, rows)
 
@@ -189,51 +204,85 @@ def visible(viewer: Viewer) -> ColumnElement[bool]:
 def many(tx: Transaction, viewer: Viewer, ids: Sequence[int]) -> dict[int, Memory]:
     """Those of some memories that a viewer may see, by their numbers."""
     query = select(memories).where(among(memories.c.id, ids), visible(viewer))
-    return {row.id: _memory(row) for row in tx.execute(query)}
+    return {row.id: memory_of(row) for row in tx.execute(query)}
+
+
+_LARGEST = 2**63
+"""No number is as large as this; SQLite could not even be asked for it."""
 
 
 def get(tx: Transaction, owner: str, number: MemoryId) -> Memory:
     """A memory of an owner, in whichever scope."""
     query = select(memories).where(memories.c.id == number, memories.c.owner == owner)
-    row = tx.execute(query).first()
+    row = tx.execute(query).first() if 0 < number < _LARGEST else None
     if row is None:
         raise NotFound(f"No memory #{number}.", hint="'lra memory list' shows what there is.")
-    return _memory(row)
+    return memory_of(row)
 
 
-def same(tx: Transaction, owner: str, draft: Draft) -> Memory | None:
-    """A current memory with just this content, in the same place."""
+def same(tx: Transaction, owner: str, draft: Draft, now: datetime) -> Memory | None:
+    """A current memory with just this content, wherever all who may see the draft see it too."""
+    places = [memories.c.scope == Scope.USER.value]
+    if draft.scope is Scope.AGENT:
+        places.append(
+            and_(memories.c.scope == Scope.AGENT.value, memories.c.agent == draft.agent)
+        )
+    if draft.scope is Scope.SESSION:
+        places.append(
+            and_(
+                memories.c.scope == Scope.SESSION.value, memories.c.session_id == draft.session_id
+            )
+        )
     query = select(memories).where(
         memories.c.owner == owner,
         memories.c.digest == digest(tx.redact(draft.content)),
         memories.c.kind == draft.kind.value,
-        memories.c.scope == draft.scope.value,
         memories.c.valid_to.is_(None),
+        or_(memories.c.expires_at.is_(None), memories.c.expires_at > now),
+        or_(*places),
     )
-    if draft.scope is Scope.AGENT:
-        query = query.where(memories.c.agent == draft.agent)
-    if draft.scope is Scope.SESSION:
-        query = query.where(memories.c.session_id == draft.session_id)
-    row = tx.execute(query).first()
-    return None if row is None else _memory(row)
+    row = tx.execute(query.order_by(memories.c.id)).first()
+    return None if row is None else memory_of(row)
 
 
-def saw_again(tx: Transaction, memory: Memory) -> None:
-    """Note that the same was written once more."""
-    tx.execute(update(memories).where(memories.c.id == memory.id).values(seen=memories.c.seen + 1))
+def saw_again(tx: Transaction, memory: Memory, draft: Draft, indexing: Indexing) -> Memory:
+    """Note that the same was written once more, and by whom if that is trusted more."""
+    ends = (memory.expires_at, draft.expires_at)
+    again = replace(
+        memory,
+        seen=memory.seen + 1,
+        expires_at=max((end for end in ends if end is not None), default=None)
+        if None not in ends
+        else None,
+    )
+    if draft.trust.rank > memory.trust.rank:
+        # From now on it rests on the better word: forgetting the other source leaves it.
+        again = replace(
+            again,
+            trust=draft.trust,
+            actor=tx.redact(draft.actor),
+            source=tx.redact(draft.source),
+            agent=draft.agent,
+            session_id=draft.session_id,
+            turn_id=draft.turn_id,
+        )
+        tx.execute(delete(memory_links).where(memory_links.c.memory_id == memory.id))
+        link(tx, again, draft.derived_from)
+    change(tx, again, indexing)
+    return again
+
+
+def change(tx: Transaction, memory: Memory, indexing: Indexing) -> None:
+    """Write the row and the entry of a memory anew; its content stays what it was."""
+    tx.run(_CHANGE, {f"new_{name}": value for name, value in _values(memory).items()})
+    memory_entries.put(tx, memory, indexing(memory.content))
 
 
 def supersede(
     tx: Transaction, old: Memory, new: MemoryId, indexing: Indexing, now: datetime
 ) -> None:
     """Let a newer memory take the place of another, which stays as history."""
-    ended = replace(old, valid_to=now, superseded_by=new)
-    tx.execute(
-        update(memories)
-        .where(memories.c.id == old.id)
-        .values(valid_to=ended.valid_to, superseded_by=new)
-    )
-    memory_entries.put(tx, ended, indexing(ended.content))
+    change(tx, replace(old, valid_to=now, superseded_by=new), indexing)
 
 
 _MOST_LISTED = 1000
@@ -262,13 +311,14 @@ def listed(
     query = select(memories).where(visible(viewer), *_conditions(selection))
     if not history:
         query = query.where(memories.c.valid_to.is_(None))
-    query = query.order_by(memories.c.id.desc()).limit(min(limit, _MOST_LISTED)).offset(offset)
-    return [_memory(row) for row in tx.execute(query)]
+    query = query.order_by(memories.c.id.desc()).offset(max(0, offset))
+    query = query.limit(max(0, min(limit, _MOST_LISTED)))
+    return [memory_of(row) for row in tx.execute(query)]
 
 
 def _conditions(selection: Selection) -> list[ColumnElement[bool]]:
     conditions: list[ColumnElement[bool]] = []
-    if selection.ids:
+    if selection.ids is not None:
         conditions.append(among(memories.c.id, selection.ids))
     if selection.session_id is not None:
         conditions.append(memories.c.session_id == selection.session_id)
@@ -284,7 +334,7 @@ def _conditions(selection: Selection) -> list[ColumnElement[bool]]:
 def selected(tx: Transaction, owner: str, selection: Selection) -> list[Memory]:
     """All memories of an owner that a selection means, in whichever scope, old ones included."""
     query = select(memories).where(memories.c.owner == owner, *_conditions(selection))
-    return [_memory(row) for row in tx.execute(query.order_by(memories.c.id))]
+    return [memory_of(row) for row in tx.execute(query.order_by(memories.c.id))]
 
 
 def from_source(tx: Transaction, owner: str, source: str) -> list[int]:
@@ -298,44 +348,6 @@ def every(tx: Transaction, owner: str) -> list[Memory]:
     return selected(tx, owner, Selection())
 
 
-def derived(tx: Transaction, owner: str, ids: Sequence[MemoryId]) -> list[Memory]:
-    """What was derived from some memories, and from those again; not the memories themselves."""
-    found: set[int] = set(ids)
-    edge = list(ids)
-    while edge:
-        query = select(memory_links.c.memory_id).where(among(memory_links.c.derived_from, edge))
-        edge = [MemoryId(row.memory_id) for row in tx.execute(query) if row.memory_id not in found]
-        found.update(edge)
-    rest = frozenset(MemoryId(number) for number in found.difference(ids))
-    return selected(tx, owner, Selection(ids=rest)) if rest else []
-
-
-def origins(tx: Transaction, ids: Sequence[MemoryId]) -> dict[MemoryId, list[MemoryId]]:
-    """What each of some memories was derived from."""
-    query = select(memory_links).where(among(memory_links.c.memory_id, ids))
-    found: dict[MemoryId, list[MemoryId]] = {}
-    for row in tx.execute(query.order_by(memory_links.c.derived_from)):
-        found.setdefault(MemoryId(row.memory_id), []).append(MemoryId(row.derived_from))
-    return found
-
-
-def superseded(tx: Transaction, owner: str, number: MemoryId) -> list[Memory]:
-    """The memories whose place one has taken, the latest first."""
-    query = select(memories).where(memories.c.owner == owner, memories.c.superseded_by == number)
-    before = [_memory(row) for row in tx.execute(query.order_by(memories.c.id.desc()))]
-    return [step for old in before for step in (old, *superseded(tx, owner, old.id))]
-
-
-def of_turn(tx: Transaction, owner: str, turn_id: TurnId) -> list[MemoryId]:
-    """The conversation memories of a turn."""
-    query = (
-        select(memories.c.id)
-        .where(memories.c.turn_id == turn_id, memories.c.owner == owner)
-        .where(memories.c.kind == Kind.CONVERSATION.value)
-    )
-    return [MemoryId(number) for number in tx.execute(query).scalars()]
-
-
 def reindex(tx: Transaction, indexing: Indexing) -> None:
     """Make words and entries again from the memories alone."""
     memory_words.clear(tx)
@@ -344,44 +356,16 @@ def reindex(tx: Transaction, indexing: Indexing) -> None:
         select(memories).where(memories.c.id > last).order_by(memories.c.id).limit(_CHUNK)
     ).all():
         for row in rows:
-            index(tx, _memory(row), indexing)
+            index(tx, memory_of(row), indexing)
         last = rows[-1].id
 
 
-def followers(tx: Transaction, ids: Sequence[MemoryId]) -> list[MemoryId]:
-    """What was said just after some memories, apart from these themselves."""
-    query = select(memories.c.id).where(
-        among(memories.c.previous_id, ids), ~among(memories.c.id, ids)
-    )
-    return [MemoryId(number) for number in tx.execute(query).scalars()]
-
-
-def last_said(tx: Transaction, owner: str, session_id: SessionId) -> MemoryId | None:
-    """The latest conversation memory of a session."""
-    query = (
-        select(func.max(memories.c.id))
-        .where(memories.c.session_id == session_id)
-        .where(memories.c.owner == owner, memories.c.kind == Kind.CONVERSATION.value)
-    )
-    found = tx.execute(query).scalar()
-    return None if found is None else MemoryId(found)
-
-
 def remove(tx: Transaction, owner: str, ids: Sequence[MemoryId]) -> None:
-    """Delete memories with their words, vectors, entries and links."""
-    rows = [{"memory_id": number} for number in ids]
-    if not rows:
+    """Delete memories of an owner with their words, vectors, entries and links."""
+    query = select(memories.c.id).where(memories.c.owner == owner, among(memories.c.id, ids))
+    there = [MemoryId(number) for number in tx.execute(query).scalars()]
+    if not there:
         return
-    tx.run_each(_DROP_WORDS, rows)
-    tx.execute(delete(memories).where(memories.c.owner == owner, among(memories.c.id, ids)))
-    memory_entries.note_change(tx, ids)
-
-
-def counts(tx: Transaction, owner: str) -> dict[Kind, int]:
-    """How many current memories of each kind there are."""
-    query = (
-        select(memories.c.kind, func.count())
-        .where(memories.c.owner == owner, memories.c.valid_to.is_(None))
-        .group_by(memories.c.kind)
-    )
-    return {Kind(kind): count for kind, count in tx.execute(query).tuples()}
+    tx.run_each(_DROP_WORDS, [{"memory_id": number} for number in there])
+    tx.execute(delete(memories).where(among(memories.c.id, there)))
+    memory_entries.note_change(tx, there)

@@ -1,6 +1,6 @@
 """Turns and whether they are remembered."""
 
-from sqlalchemy import and_, insert, select
+from sqlalchemy import and_, bindparam, insert, select
 
 from long_running_agents.domain.turn import Turn
 from long_running_agents.store.database import Transaction
@@ -12,10 +12,15 @@ from long_running_agents.store.turns import turn_of
 _MARK = Prepared(insert(memory_turns).prefix_with("OR REPLACE"), ["turn_id", "ended_at"])
 
 
-def mark(tx: Transaction, turn: Turn) -> None:
-    """Note that a turn is remembered as it ended."""
-    if turn.ended_at is not None:
-        tx.run(_MARK, {"turn_id": turn.id, "ended_at": microseconds(turn.ended_at)})
+_THERE = Prepared(select(turns.c.id).where(turns.c.id == bindparam("turn")))
+
+
+def mark(tx: Transaction, turn: Turn) -> bool:
+    """Note that a turn is remembered as it ended; False when it was deleted meanwhile."""
+    if turn.ended_at is None or tx.run(_THERE, {"turn": turn.id}) is None:
+        return False
+    tx.run(_MARK, {"turn_id": turn.id, "ended_at": microseconds(turn.ended_at)})
+    return True
 
 
 def unremembered(tx: Transaction, *, limit: int) -> list[tuple[str, Turn]]:

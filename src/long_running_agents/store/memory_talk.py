@@ -1,0 +1,78 @@
+"""Talk: the memories of conversations, each with the one that was said just before it."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from sqlalchemy import func, select
+
+from long_running_agents.domain.ids import SessionId, TurnId
+from long_running_agents.domain.memory import Kind, Memory, MemoryId
+from long_running_agents.store import memories
+from long_running_agents.store.among import among
+from long_running_agents.store.database import Transaction
+from long_running_agents.store.memories import memory_of
+from long_running_agents.store.memory_entries import Indexing
+from long_running_agents.store.memory_tables import memories as memory_table
+
+_SAID = memory_table.c.kind == Kind.CONVERSATION.value
+
+
+def of_turn(tx: Transaction, owner: str, turn_id: TurnId) -> list[MemoryId]:
+    """The conversation memories of a turn."""
+    query = select(memory_table.c.id).where(
+        memory_table.c.turn_id == turn_id, memory_table.c.owner == owner, _SAID
+    )
+    return [MemoryId(number) for number in tx.execute(query.order_by("id")).scalars()]
+
+
+def last_said(
+    tx: Transaction, owner: str, session_id: SessionId, *, apart_from: TurnId | None = None
+) -> Memory | None:
+    """The latest conversation memory of a session.
+
+    Args:
+        tx: The transaction.
+        owner: Whose it is.
+        session_id: The session.
+        apart_from: A turn that is about to be remembered anew.
+    """
+    query = select(memory_table).where(
+        memory_table.c.session_id == session_id, memory_table.c.owner == owner, _SAID
+    )
+    if apart_from is not None:
+        query = query.where(memory_table.c.turn_id.is_distinct_from(apart_from))
+    row = tx.execute(query.order_by(memory_table.c.id.desc()).limit(1)).first()
+    return None if row is None else memory_of(row)
+
+
+def relink(
+    tx: Transaction, owner: str, sessions: Iterable[SessionId | None], indexing: Indexing
+) -> list[MemoryId]:
+    """Let each memory of some sessions know the one before it again; those that had another.
+
+    To be called when memories have gone or come back.
+    """
+    changed: list[MemoryId] = []
+    for session in {session for session in sessions if session is not None}:
+        before = func.lag(memory_table.c.id).over(order_by=memory_table.c.id).label("before")
+        rows = select(memory_table, before).where(
+            memory_table.c.session_id == session, memory_table.c.owner == owner, _SAID
+        )
+        said = rows.subquery()
+        query = select(said).where(said.c.previous_id.is_distinct_from(said.c.before))
+        for row in tx.execute(query).all():
+            memories.change(tx, replace(memory_of(row), previous=row.before), indexing)
+            changed.append(MemoryId(row.id))
+    return changed
+
+
+def with_context(tx: Transaction, ids: Sequence[int]) -> dict[MemoryId, tuple[str, str]]:
+    """Of each memory that is there, what was said just before it, and its content."""
+    before = memory_table.alias()
+    query = (
+        select(memory_table.c.id, func.coalesce(before.c.content, ""), memory_table.c.content)
+        .outerjoin(before, before.c.id == memory_table.c.previous_id)
+        .where(among(memory_table.c.id, ids))
+        .order_by(memory_table.c.id)
+    )
+    return {MemoryId(number): (said, own) for number, said, own in tx.execute(query).tuples()}
