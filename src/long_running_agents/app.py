@@ -15,6 +15,8 @@ from long_running_agents.agent.fitting import check_window
 from long_running_agents.agent.history import View
 from long_running_agents.agent.hub import Hub
 from long_running_agents.agent.prompt import instructions
+from long_running_agents.agent.recall import Recall, RecallSettings
+from long_running_agents.agent.remembering import Remembering
 from long_running_agents.agent.runner import RunSettings, TurnRunner
 from long_running_agents.agent.session_models import SessionModels
 from long_running_agents.agent.sessions import SessionService
@@ -30,6 +32,9 @@ from long_running_agents.domain.ports import Clock
 from long_running_agents.engine.local import LocalEngine
 from long_running_agents.home import Home
 from long_running_agents.logs import log_to
+from long_running_agents.memory.embedding.choosing import choose_embedder
+from long_running_agents.memory.embedding.port import Embedder
+from long_running_agents.memory.memories import Memories
 from long_running_agents.models import names
 from long_running_agents.models.embedded import Embedded
 from long_running_agents.models.factory import ModelFactory, ModelSource, OneModel
@@ -52,6 +57,8 @@ class App:
     sessions: SessionService
     turns: TurnService
     models: ModelSource
+    memories: Memories | None
+    """What is remembered; None when that is switched off."""
 
     @property
     def settings(self) -> Settings:
@@ -90,14 +97,71 @@ async def open_app(
             windows = windows or await _known_windows(loaded, database)
             models = _models(loaded, model, client)
             settings = _run_settings(loaded, home, model, windows)
-            tools = [built_in(), *toolsets]
-            app = _assemble(loaded, database, models, settings, tools, clock)
+            memories = _memories(loaded, database, client, clock)
+            remembering = _remembering(loaded, memories, clock)
+            tools = [built_in(memory=memories is not None), *toolsets]
+            app = _assemble(loaded, database, models, settings, tools, clock, remembering)
             engine = LocalEngine({WORK: app.turns.run}, clock)
             try:
-                await app.turns.open(engine)
+                if remembering is None:
+                    await app.turns.open(engine)
+                else:
+                    remembering.open()
+                    await app.turns.open(engine, settled=remembering.nudge)
                 yield app
             finally:
                 await engine.close()
+                if remembering is not None:
+                    await remembering.close()
+                if memories is not None and memories.embedder is not None:
+                    await memories.embedder.close()
+
+
+@asynccontextmanager
+async def open_memories(
+    loaded: Loaded | None = None, *, clock: Clock | None = None, read_only: bool = False
+) -> AsyncGenerator[Memories]:
+    """Open only what a home remembers.
+
+    Args:
+        loaded: The settings; read from where they usually are unless given.
+        clock: Another clock than the machine's.
+        read_only: Look beside the home's owner instead of owning the home.
+    """
+    loaded = loaded or load()
+    clock = clock or SystemClock()
+    async with (
+        open_database(loaded, clock, read_only=read_only) as database,
+        _client(loaded) as client,
+    ):
+        embedder = _embedder(loaded, client, clock)
+        try:
+            yield Memories(database, embedder, clock)
+        finally:
+            if embedder is not None:
+                await embedder.close()
+
+
+def _embedder(loaded: Loaded, client: httpx2.AsyncClient, clock: Clock) -> Embedder | None:
+    return choose_embedder(
+        loaded.settings.memory,
+        loaded.variables,
+        client,
+        models=Home(loaded.home).models,
+        clock=clock,
+    )
+
+
+def _memories(
+    loaded: Loaded, database: Database, client: httpx2.AsyncClient, clock: Clock
+) -> Memories | None:
+    if not loaded.settings.memory.enabled:
+        return None
+    return Memories(database, _embedder(loaded, client, clock), clock)
+
+
+def _remembering(loaded: Loaded, memories: Memories | None, clock: Clock) -> Remembering | None:
+    return None if memories is None else Remembering(memories, loaded.settings.agent.name, clock)
 
 
 def _assemble(
@@ -107,16 +171,32 @@ def _assemble(
     settings: RunSettings,
     tools: Sequence[AbstractToolset[TurnDeps]],
     clock: Clock,
+    remembering: Remembering | None,
 ) -> App:
     """Put the rooms together, each with what it needs."""
     hub = Hub(lambda session, seq: database.read(lambda tx: events.after(tx, session, seq)))
     chosen = SessionModels()
-    runner = TurnRunner(database=database, hub=hub, clock=clock, toolsets=tools, settings=settings)
+    memories = None if remembering is None else remembering.memories
+    runner = TurnRunner(
+        database=database,
+        hub=hub,
+        clock=clock,
+        toolsets=tools,
+        settings=settings,
+        memories=memories,
+        recall=_recall(loaded.settings, hub, remembering),
+    )
     return App(
         loaded=loaded,
         home=Home(loaded.home),
         database=database,
-        sessions=SessionService(database, clock, announce=hub.publish, switched=chosen.switch),
+        sessions=SessionService(
+            database,
+            clock,
+            owner=loaded.settings.owner,
+            announce=hub.publish,
+            switched=chosen.switch,
+        ),
         turns=TurnService(
             database=database,
             hub=hub,
@@ -125,8 +205,23 @@ def _assemble(
             models=models,
             chosen=chosen,
             view=_view(loaded.settings),
+            owner=loaded.settings.owner,
         ),
         models=models,
+        memories=memories,
+    )
+
+
+def _recall(settings: Settings, hub: Hub, remembering: Remembering | None) -> Recall | None:
+    if remembering is None or not settings.memory.recall:
+        return None
+    return Recall(
+        remembering.memories,
+        hub,
+        RecallSettings(most=settings.memory.top_k, tokens=settings.memory.recall_tokens),
+        agent=settings.agent.name,
+        owner=settings.owner,
+        ready=remembering.ready,
     )
 
 
@@ -202,6 +297,8 @@ def _run_settings(
         retries=agent.model.retries,
         model=_sampling(agent.model),
         redact=loaded.redact,
+        owner=loaded.settings.owner,
+        agent=agent.name,
     )
 
 

@@ -17,6 +17,7 @@ from long_running_agents.agent.hub import Hub
 from long_running_agents.agent.ledger import Ledger
 from long_running_agents.agent.limits import BudgetGuard
 from long_running_agents.agent.outcome import Answered, Failed, Limited, Outcome, Stopped, Waiting
+from long_running_agents.agent.recall import Recall, Recollection
 from long_running_agents.agent.recorder import TurnRecorder
 from long_running_agents.agent.words import Choices, Words
 from long_running_agents.domain.budget import LimitHit, Limits
@@ -24,6 +25,7 @@ from long_running_agents.domain.fitting import WindowOf
 from long_running_agents.domain.policy import Rules
 from long_running_agents.domain.ports import Clock
 from long_running_agents.domain.redaction import Redactor
+from long_running_agents.domain.session import MINE
 from long_running_agents.domain.turn import Turn
 from long_running_agents.errors import (
     CorruptData,
@@ -32,6 +34,7 @@ from long_running_agents.errors import (
     ModelUnavailable,
     StorageFailed,
 )
+from long_running_agents.memory.memories import Memories
 from long_running_agents.models.pricing import PriceList
 from long_running_agents.store.database import Database
 from long_running_agents.tools.containment import Containment
@@ -62,6 +65,8 @@ class RunSettings:
     retries: int
     model: ModelSettings
     redact: Redactor
+    owner: str = MINE
+    agent: str = "lra"
 
 
 class TurnRunner:
@@ -75,7 +80,11 @@ class TurnRunner:
         clock: Clock,
         toolsets: Sequence[AbstractToolset[TurnDeps]],
         settings: RunSettings,
+        memories: Memories | None = None,
+        recall: Recall | None = None,
     ) -> None:
+        self._memories = memories
+        self._recall = recall
         self._database = database
         self._hub = hub
         self._clock = clock
@@ -98,6 +107,7 @@ class TurnRunner:
         choices: Choices,
         *,
         fresh: bool,
+        seen: bool,
         stopping: Callable[[], bool],
     ) -> Outcome:
         """Take a turn from where its log ends to where it comes to rest.
@@ -107,6 +117,7 @@ class TurnRunner:
             history: What came before, this turn's own messages included.
             choices: The model to ask at this moment, then its fallbacks.
             fresh: Whether the turn has no messages of its own yet.
+            seen: Whether the history is the whole session.
             stopping: Whether a cancellation means that a person stopped the turn.
         """
         if not fresh and (answer := _answered(history)) is not None:
@@ -116,9 +127,16 @@ class TurnRunner:
         if not fresh:
             await recorder.load()
         fitting = Fitting(choices, self._gauges, self._allowed)
-        run = _Run(recorder, fitting, self._settings, self._clock, self._prices)
+        recollection = await self._recalled(turn, choices, seen=seen)
+        run = _Run(recorder, fitting, recollection, self._settings, self._clock, self._prices)
         work = asyncio.create_task(self._loop(run, turn.prompt if fresh else None, history))
         return await run.watch(work, stopping)
+
+    async def _recalled(self, turn: Turn, choices: Choices, *, seen: bool) -> Recollection:
+        if self._recall is None:
+            return Recollection("")
+        window = self._gauges.of(choices()[0]).holds
+        return await self._recall.of(turn, seen=seen, window=window)
 
     def _allowed(self, tool: str) -> bool:
         allow = self._settings.rules.allow
@@ -133,6 +151,9 @@ class TurnRunner:
                 clock=self._clock,
                 database=self._database,
                 announce=self._hub.publish,
+                owner=self._settings.owner,
+                agent=self._settings.agent,
+                memories=self._memories,
             ),
             model=run.words.choices()[0].model,
             model_settings=self._settings.model,
@@ -153,6 +174,7 @@ class _Run:
         self,
         recorder: TurnRecorder,
         fitting: Fitting,
+        recollection: Recollection,
         settings: RunSettings,
         clock: Clock,
         prices: PriceList,
@@ -171,6 +193,7 @@ class _Run:
             [
                 gate,
                 Ledger(recorder, self.words, prices, gate.free),
+                recollection,
                 fitting,
                 self._budget,
                 Containment(

@@ -6,13 +6,23 @@ from typing import Literal
 from long_running_agents.agent import export
 from long_running_agents.domain.events import ModelChanged, Recorded
 from long_running_agents.domain.ids import SessionId, TurnId, new_id
+from long_running_agents.domain.memory import Kind, Selection
 from long_running_agents.domain.ports import Clock
-from long_running_agents.domain.session import Mode, Session, SessionPreview
+from long_running_agents.domain.session import MINE, Mode, Session, SessionPreview
 from long_running_agents.domain.task import Task
 from long_running_agents.domain.tool import ToolCallRecord
 from long_running_agents.domain.turn import Turn
 from long_running_agents.errors import Busy, UsageError
-from long_running_agents.store import events, forks, ledger, messages, sessions, tasks, turns
+from long_running_agents.store import (
+    events,
+    forks,
+    ledger,
+    memories,
+    messages,
+    sessions,
+    tasks,
+    turns,
+)
 from long_running_agents.store.database import Database, Transaction
 
 Format = Literal["md", "jsonl"]
@@ -35,6 +45,7 @@ class SessionService:
     Args:
         database: Where they are.
         clock: Tells the time.
+        owner: Whose sessions; those of others are not there.
         announce: Rings what was stored.
         switched: Hears which model a session asks from now on.
     """
@@ -44,11 +55,13 @@ class SessionService:
         database: Database,
         clock: Clock,
         *,
+        owner: str = MINE,
         announce: Announce = _nobody,
         switched: Switched = _nobody,
     ) -> None:
         self._database = database
         self._clock = clock
+        self._owner = owner
         self._announce = announce
         self._switched = switched
 
@@ -62,31 +75,34 @@ class SessionService:
             model=model,
             created_at=now,
             updated_at=now,
+            owner=self._owner,
         )
         await self._database.write(lambda tx: sessions.create(tx, session))
         return session
 
     async def get(self, session_id: SessionId) -> Session:
         """Look a session up."""
-        return await self._database.read(lambda tx: sessions.get(tx, session_id))
+        return await self._database.read(lambda tx: self._mine(tx, session_id))
 
     async def newest(self) -> Session | None:
         """The session something was said in last."""
-        return await self._database.read(sessions.newest)
+        return await self._database.read(lambda tx: sessions.newest(tx, owner=self._owner))
 
     async def previews(
         self, *, limit: int = 50, offset: int = 0, search: str = ""
     ) -> Sequence[SessionPreview]:
         """List sessions, the latest first."""
         return await self._database.read(
-            lambda tx: sessions.previews(tx, limit=limit, offset=offset, search=search)
+            lambda tx: sessions.previews(
+                tx, owner=self._owner, limit=limit, offset=offset, search=search
+            )
         )
 
     async def turns(self, session_id: SessionId) -> Sequence[Turn]:
         """A session's turns, in order."""
 
         def work(tx: Transaction) -> list[Turn]:
-            sessions.get(tx, session_id)
+            self._mine(tx, session_id)
             return turns.of_session(tx, session_id)
 
         return await self._database.read(work)
@@ -95,14 +111,19 @@ class SessionService:
         """A session's tasks."""
 
         def work(tx: Transaction) -> list[Task]:
-            sessions.get(tx, session_id)
+            self._mine(tx, session_id)
             return tasks.of_session(tx, session_id)
 
         return await self._database.read(work)
 
     async def events(self, session_id: SessionId, after: int = 0) -> Sequence[Recorded]:
         """A session's events after a number."""
-        return await self._database.read(lambda tx: events.after(tx, session_id, after))
+
+        def work(tx: Transaction) -> list[Recorded]:
+            self._mine(tx, session_id)
+            return events.after(tx, session_id, after)
+
+        return await self._database.read(work)
 
     async def uncertain(self, session_id: SessionId | None = None) -> Sequence[ToolCallRecord]:
         """Calls that were cut off and whose effect nobody knows."""
@@ -112,13 +133,19 @@ class SessionService:
         """Give a session another title."""
         if not title.strip():
             raise UsageError("The title is empty.", hint="Give the session a name.")
-        await self._database.write(lambda tx: sessions.rename(tx, session_id, title.strip()))
+
+        def work(tx: Transaction) -> None:
+            self._mine(tx, session_id)
+            sessions.rename(tx, session_id, title.strip())
+
+        await self._database.write(work)
 
     async def choose_model(self, session_id: SessionId, model: str) -> Sequence[Recorded]:
         """Use another model from the next step on, also in the turn that runs."""
         now = self._clock.now()
 
         def work(tx: Transaction) -> list[Recorded]:
+            self._mine(tx, session_id)
             sessions.choose_model(tx, session_id, model)
             turns.ask_anew(tx, session_id)
             return events.append(tx, session_id, None, [ModelChanged(model=model)], now)
@@ -131,15 +158,23 @@ class SessionService:
     async def fork(self, session_id: SessionId, *, at: TurnId | None = None) -> Session:
         """Begin a new session with a copy of an old one, up to and including a turn."""
         now = self._clock.now()
-        return await self._database.write(lambda tx: forks.fork(tx, session_id, at=at, now=now))
+
+        def work(tx: Transaction) -> Session:
+            self._mine(tx, session_id)
+            return forks.fork(tx, session_id, at=at, now=now)
+
+        return await self._database.write(work)
 
     async def delete(self, session_id: SessionId) -> None:
-        """Delete a session with everything in it."""
+        """Delete a session with everything in it, and what is remembered of its words."""
 
         def work(tx: Transaction) -> None:
-            sessions.get(tx, session_id)
+            self._mine(tx, session_id)
             if turns.current(tx, session_id) is not None:
                 raise Busy("A turn of this session is not finished.", hint="Stop it first.")
+            said = Selection(session_id=session_id, kind=Kind.CONVERSATION)
+            heard = memories.selected(tx, self._owner, said)
+            memories.remove(tx, self._owner, [memory.id for memory in heard])
             sessions.remove(tx, session_id)
 
         await self._database.write(work)
@@ -148,7 +183,7 @@ class SessionService:
         """Write a session out as text."""
 
         def work(tx: Transaction) -> str:
-            session = sessions.get(tx, session_id)
+            session = self._mine(tx, session_id)
             told = turns.of_session(tx, session_id)
             facts = events.after(tx, session_id, 0)
             if form == "md":
@@ -157,3 +192,6 @@ class SessionService:
             return export.json_lines(session, told, logs, facts)
 
         return await self._database.read(work)
+
+    def _mine(self, tx: Transaction, session_id: SessionId) -> Session:
+        return sessions.get(tx, session_id, owner=self._owner)

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from long_running_agents.agent import history, transcript
@@ -21,7 +21,7 @@ from long_running_agents.domain.events import (
 )
 from long_running_agents.domain.ids import ApprovalId, SessionId, TurnId, new_id
 from long_running_agents.domain.ports import Clock, Engine
-from long_running_agents.domain.session import Mode, Session, title_from
+from long_running_agents.domain.session import MINE, Mode, Session, title_from
 from long_running_agents.domain.turn import RETRYABLE, Origin, Turn, TurnStatus
 from long_running_agents.errors import (
     Busy,
@@ -32,7 +32,7 @@ from long_running_agents.errors import (
     UsageError,
 )
 from long_running_agents.models.factory import ModelSource
-from long_running_agents.store import approvals, audit, events, sessions, turns
+from long_running_agents.store import approvals, audit, events, messages, sessions, turns
 from long_running_agents.store.database import Database, Transaction
 from long_running_agents.store.messages import StoredMessage
 
@@ -50,7 +50,13 @@ class _Claimed:
     turn: Turn
     session: Session
     log: list[StoredMessage]
+    whole: bool
+    """Whether the log is all that was ever said in the session."""
     news: list[Recorded]
+
+
+def _nobody() -> None:
+    """Nobody has to know."""
 
 
 class TurnService:
@@ -66,6 +72,7 @@ class TurnService:
         models: ModelSource,
         chosen: SessionModels,
         view: View,
+        owner: str = MINE,
     ) -> None:
         self._database = database
         self._hub = hub
@@ -74,15 +81,23 @@ class TurnService:
         self._models = models
         self._chosen = chosen
         self._view = view
+        self._owner = owner
+        self._settled = _nobody
         self._engine: Engine | None = None
         self._stopping: set[TurnId] = set()
         self._running: dict[TurnId, asyncio.Event] = {}
         """Set when a turn's work is over, for now or for good."""
         self._broken: dict[TurnId, LraError] = {}
 
-    async def open(self, engine: Engine) -> None:
-        """Take up work: whatever was unfinished goes on."""
+    async def open(self, engine: Engine, *, settled: Callable[[], None] = _nobody) -> None:
+        """Take up work: whatever was unfinished goes on.
+
+        Args:
+            engine: Runs the turns.
+            settled: Called whenever a turn has come to rest.
+        """
         self._engine = engine
+        self._settled = settled
         for turn in await self._database.read(turns.unfinished):
             await self._submit(turn)
 
@@ -102,7 +117,10 @@ class TurnService:
         turn_id = TurnId(new_id("turn", now))
 
         def work(tx: Transaction) -> tuple[Turn, list[Recorded]]:
-            if sessions.find(tx, session_id) is None:
+            known = sessions.find(tx, session_id)
+            if known is not None and known.owner != self._owner:
+                sessions.get(tx, session_id, owner=self._owner)
+            if known is None:
                 session = Session(
                     id=session_id,
                     title=title_from(tx.redact(text)),
@@ -110,6 +128,7 @@ class TurnService:
                     model=None,
                     created_at=now,
                     updated_at=now,
+                    owner=self._owner,
                 )
                 sessions.create(tx, session)
             turn = turns.accept(
@@ -276,6 +295,7 @@ class TurnService:
                 transcript.loaded(claimed.log),
                 lambda: self._models.choices(self._chosen.of(key)),
                 fresh=not any(message.turn_id == turn.id for message in claimed.log),
+                seen=claimed.whole,
                 stopping=lambda: turn.id in self._stopping,
             )
         except (StorageFailed, CorruptData):
@@ -292,10 +312,12 @@ class TurnService:
             return None
         now = self._clock.now()
         resumed = [TurnResumed(attempt=turn.attempts)] if turn.attempts > 1 else []
+        log = history.read(tx, turn, self._view, now)
         return _Claimed(
             turn,
             sessions.get(tx, turn.session_id),
-            history.read(tx, turn, self._view, now),
+            log,
+            len(log) >= messages.count(tx, turn.session_id),
             events.append(tx, turn.session_id, turn.id, resumed, now),
         )
 
@@ -312,6 +334,7 @@ class TurnService:
 
         news, following = await self._database.write(work)
         self._hub.publish(news)
+        self._settled()
         if following is not None and following.status is TurnStatus.QUEUED:
             await self._submit(following)
 

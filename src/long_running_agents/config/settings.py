@@ -159,8 +159,12 @@ class MemorySettings(_Section):
     """OpenAI-compatible server for embeddings, ending in /v1."""
     embedding_model: str = ""
     """Embedding model at that server, or 'provider:model' at a provider."""
-    top_k: int = Field(default=5, ge=1)
+    recall: bool = True
+    """Whether memories are recalled before every turn, without being asked for."""
+    top_k: int = Field(default=5, ge=1, le=50)
     """How many memories are recalled."""
+    recall_tokens: int = Field(default=800, ge=50)
+    """Longest recollection shown to the model, in tokens."""
 
 
 class SandboxSettings(_Section):
@@ -184,6 +188,8 @@ class StorageSettings(_Section):
 class Settings(_Section):
     """Everything that can be set."""
 
+    owner: str = Field(default="me", min_length=1, max_length=100)
+    """Whose sessions and memories these are; those of others in the same home stay theirs."""
     gateway: GatewaySettings = GatewaySettings()
     """Where the server listens."""
     agent: AgentSettings = AgentSettings()

@@ -80,6 +80,29 @@ class ApprovalResolved(_Shape):
     reason: str = ""
 
 
+class RecalledMemory(_Shape):
+    """One memory as listeners see it."""
+
+    id: int
+    kind: str
+    trust: str
+    """Who said it: user, agent, tool or web."""
+    source: str
+    session_id: str | None = None
+    at: datetime
+    text: str
+    """The beginning of it."""
+
+
+class MemoriesRecalled(_Shape):
+    """Memories came to mind before the model was asked."""
+
+    type: Literal["recalled"] = "recalled"
+    memories: list[RecalledMemory]
+    degraded: str = ""
+    """Why only a part of the search was available; empty when all of it was."""
+
+
 class TextWritten(_Shape):
     """The model finished a piece of text."""
 
@@ -173,6 +196,7 @@ Event = Annotated[
     | ToolReturned
     | ApprovalRequested
     | ApprovalResolved
+    | MemoriesRecalled
     | TextWritten
     | TasksChanged
     | ModelFellBack

@@ -13,13 +13,11 @@ from enum import StrEnum
 from typing import Literal, NewType
 
 from long_running_agents.domain.ids import SessionId, TurnId
+from long_running_agents.domain.session import MINE
 from long_running_agents.errors import UsageError
 
 MemoryId = NewType("MemoryId", int)
 """The number a memory is called by: "#12"."""
-
-MINE = "me"
-"""The owner of a home that serves one person."""
 
 
 class Kind(StrEnum):

@@ -6,6 +6,9 @@ from enum import StrEnum
 
 from long_running_agents.domain.ids import SessionId, TurnId
 
+MINE = "me"
+"""The owner of everything in a home that serves one person."""
+
 
 class Mode(StrEnum):
     """How far a session may go on its own."""
@@ -27,6 +30,7 @@ class Session:
     updated_at: datetime
     forked_from: SessionId | None = None
     forked_at: TurnId | None = None
+    owner: str = MINE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

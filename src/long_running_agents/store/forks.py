@@ -1,5 +1,6 @@
 """Forks: a new session that begins with a copy of an old one."""
 
+from dataclasses import replace
 from datetime import datetime
 
 from sqlalchemy import Table, func, insert, literal, select, update
@@ -8,7 +9,7 @@ from long_running_agents.domain.ids import SessionId, TurnId, new_id
 from long_running_agents.domain.session import Session
 from long_running_agents.domain.turn import Turn
 from long_running_agents.errors import Busy, NotFound
-from long_running_agents.store import sessions, turns
+from long_running_agents.store import memory_turns, sessions, turns
 from long_running_agents.store.database import Transaction
 from long_running_agents.store.tables import events, messages, tasks, tool_calls
 from long_running_agents.store.tables import sessions as session_table
@@ -31,6 +32,7 @@ def fork(tx: Transaction, session_id: SessionId, *, at: TurnId | None, now: date
         updated_at=now,
         forked_from=source.id,
         forked_at=kept[-1].id if kept else None,
+        owner=source.owner,
     )
     sessions.create(tx, copy)
     for turn in kept:
@@ -40,6 +42,8 @@ def fork(tx: Transaction, session_id: SessionId, *, at: TurnId | None, now: date
         _copy(tx, turn_table, turn_table.c.id == turn.id, session_id=copy.id, id=new_turn)
         for table in _OF_A_TURN:
             _copy(tx, table, table.c.turn_id == turn.id, session_id=copy.id, turn_id=new_turn)
+        # What the old session said is remembered already.
+        memory_turns.mark(tx, replace(turn, id=TurnId(new_turn)))
     _set_counters(tx, copy.id)
     return copy
 

@@ -59,7 +59,7 @@ _DROP_WORDS = Prepared(text("DELETE FROM memory_words WHERE rowid = :memory_id")
 def memory_of(row: Row[Any]) -> Memory:
     """A row as the rest of the house knows it."""
     # One that was revived remembers its successor, in case that is brought back.
-    ended = row.valid_to is not None and row.superseded_by is not None
+    successor = row.superseded_by if row.valid_to is not None else None
     return Memory(
         id=MemoryId(row.id),
         owner=row.owner,
@@ -76,7 +76,7 @@ def memory_of(row: Row[Any]) -> Memory:
         event_at=row.event_at,
         recorded_at=row.recorded_at,
         valid_to=row.valid_to,
-        superseded_by=MemoryId(row.superseded_by) if ended else None,
+        superseded_by=None if successor is None else MemoryId(successor),
         expires_at=row.expires_at,
         seen=row.seen,
     )
@@ -224,14 +224,10 @@ def same(tx: Transaction, owner: str, draft: Draft, now: datetime) -> Memory | N
     """A current memory with just this content, wherever all who may see the draft see it too."""
     places = [memories.c.scope == Scope.USER.value]
     if draft.scope is Scope.AGENT:
-        places.append(
-            and_(memories.c.scope == Scope.AGENT.value, memories.c.agent == draft.agent)
-        )
+        places.append(and_(memories.c.scope == Scope.AGENT.value, memories.c.agent == draft.agent))
     if draft.scope is Scope.SESSION:
         places.append(
-            and_(
-                memories.c.scope == Scope.SESSION.value, memories.c.session_id == draft.session_id
-            )
+            and_(memories.c.scope == Scope.SESSION.value, memories.c.session_id == draft.session_id)
         )
     query = select(memories).where(
         memories.c.owner == owner,

@@ -14,7 +14,7 @@ def kinds(tx: Transaction, owner: str) -> dict[Kind, int]:
         .where(memories.c.owner == owner, memories.c.valid_to.is_(None))
         .group_by(memories.c.kind)
     )
-    return {Kind(kind): count for kind, count in tx.execute(query).tuples()}
+    return {Kind(kind): count for kind, count in tx.execute(query)}
 
 
 def spaces(tx: Transaction, owner: str) -> dict[str, int]:
@@ -26,7 +26,7 @@ def spaces(tx: Transaction, owner: str) -> dict[str, int]:
         .where(memories.c.owner == owner)
         .group_by(memory_spaces.c.name)
     )
-    return {name: count for name, count in tx.execute(query).tuples()}
+    return {row[0]: row[1] for row in tx.execute(query)}
 
 
 def missing(tx: Transaction, owner: str, space: str) -> int:

@@ -64,7 +64,9 @@ def revive(tx: Transaction, gone: Sequence[Memory], indexing: Indexing) -> list[
     """
     known = {memory.id: memory for memory in gone}
     after = {memory.superseded_by for memory in gone if memory.superseded_by is not None}
-    standing = set(tx.execute(select(memory_table.c.id).where(among(memory_table.c.id, after))).scalars())
+    standing = set(
+        tx.execute(select(memory_table.c.id).where(among(memory_table.c.id, after))).scalars()
+    )
 
     def over(number: MemoryId) -> bool:
         while number in known:
@@ -94,7 +96,5 @@ def end_again(tx: Transaction, back: Sequence[Memory], indexing: Indexing) -> No
     )
     for row in tx.execute(query).all():
         successor = known[MemoryId(row.superseded_by)]
-        ended = replace(
-            memory_of(row), valid_to=successor.recorded_at, superseded_by=successor.id
-        )
+        ended = replace(memory_of(row), valid_to=successor.recorded_at, superseded_by=successor.id)
         memories.change(tx, ended, indexing)

@@ -75,4 +75,4 @@ def with_context(tx: Transaction, ids: Sequence[int]) -> dict[MemoryId, tuple[st
         .where(among(memory_table.c.id, ids))
         .order_by(memory_table.c.id)
     )
-    return {MemoryId(number): (said, own) for number, said, own in tx.execute(query).tuples()}
+    return {MemoryId(number): (said, own) for number, said, own in tx.execute(query)}

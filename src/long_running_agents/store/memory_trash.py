@@ -5,14 +5,13 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from pydantic import TypeAdapter
-from sqlalchemy import delete, func, insert, select, text
+from sqlalchemy import delete, func, insert, select
 
 from long_running_agents.domain.memory import Memory, MemoryId, Selection
 from long_running_agents.errors import NotFound, UsageError
 from long_running_agents.store.among import among
 from long_running_agents.store.database import Transaction
-from long_running_agents.store.memory_tables import memory_names, memory_trash
-from long_running_agents.store.memory_tables import memories as memory_table
+from long_running_agents.store.memory_tables import memory_trash
 
 _ROW: TypeAdapter[tuple[Memory, list[MemoryId]]] = TypeAdapter(tuple[Memory, list[MemoryId]])
 
@@ -54,9 +53,7 @@ def _everything(tx: Transaction, owner: str, now: datetime) -> list[Thrown]:
         .where(memory_trash.c.owner == owner, memory_trash.c.until > now)
         .order_by(memory_trash.c.memory_id)
     )
-    return [
-        Thrown(*_ROW.validate_json(body), batch) for batch, body in tx.execute(query).tuples()
-    ]
+    return [Thrown(*_ROW.validate_json(body), batch) for batch, body in tx.execute(query)]
 
 
 def take(tx: Transaction, owner: str, batch: str, now: datetime) -> list[Thrown]:
@@ -118,7 +115,9 @@ def shred(
     return [found[number] for number in sorted(found)]
 
 
-def batches(tx: Transaction, owner: str, now: datetime) -> list[tuple[str, int, datetime, datetime]]:
+def batches(
+    tx: Transaction, owner: str, now: datetime
+) -> list[tuple[str, int, datetime, datetime]]:
     """What can be undone: name, how many memories, when it was forgotten, until when."""
     query = (
         select(
@@ -131,7 +130,7 @@ def batches(tx: Transaction, owner: str, now: datetime) -> list[tuple[str, int, 
         .group_by(memory_trash.c.batch)
         .order_by(func.min(memory_trash.c.forgotten_at).desc())
     )
-    return [(batch, count, at, until) for batch, count, at, until in tx.execute(query).tuples()]
+    return [(batch, count, at, until) for batch, count, at, until in tx.execute(query)]
 
 
 def purge(tx: Transaction, now: datetime) -> int:

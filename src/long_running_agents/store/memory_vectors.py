@@ -36,7 +36,7 @@ def spaces(tx: Transaction) -> dict[str, int]:
         .outerjoin(memory_vectors, memory_vectors.c.space == memory_spaces.c.id)
         .group_by(memory_spaces.c.name)
     )
-    return dict(tx.execute(query).tuples().all())
+    return {row[0]: row[1] for row in tx.execute(query)}
 
 
 def put(tx: Transaction, space_id: int, vectors: Mapping[int, bytes]) -> None:
@@ -55,7 +55,7 @@ def of(tx: Transaction, space_id: int, ids: Sequence[int]) -> dict[int, bytes]:
     query = select(memory_vectors.c.memory_id, memory_vectors.c.vector).where(
         memory_vectors.c.space == space_id, among(memory_vectors.c.memory_id, ids)
     )
-    return dict(tx.execute(query).tuples().all())
+    return {row[0]: row[1] for row in tx.execute(query)}
 
 
 _CHUNK = 20_000
@@ -68,7 +68,7 @@ def every(tx: Transaction, space_id: int) -> Iterator[tuple[list[int], bytes]]:
         .where(memory_vectors.c.space == space_id)
         .order_by(memory_vectors.c.memory_id)
     )
-    for rows in tx.execute(query).tuples().partitions(_CHUNK):
+    for rows in tx.execute(query).partitions(_CHUNK):
         yield [row[0] for row in rows], b"".join([row[1] for row in rows])
 
 
@@ -84,7 +84,7 @@ def missing(tx: Transaction, space_id: int | None, *, limit: int) -> list[tuple[
     if space_id is not None:
         has = select(memory_vectors.c.memory_id).where(memory_vectors.c.space == space_id)
         query = query.where(memories.c.id.not_in(has))
-    return [(number, content, said) for number, content, said in tx.execute(query).tuples()]
+    return [(number, content, said) for number, content, said in tx.execute(query)]
 
 
 def count_missing(tx: Transaction, space_id: int | None) -> int:

@@ -92,6 +92,11 @@ def window(tx: Transaction, session_id: SessionId, view: Window) -> list[StoredM
     ]
 
 
+def count(tx: Transaction, session_id: SessionId) -> int:
+    """How many messages a session's log has."""
+    return tx.execute(_TOTAL, {"session": session_id}).scalar() or 0
+
+
 def of_turn(tx: Transaction, turn_id: TurnId) -> list[StoredMessage]:
     """The messages of one turn."""
     query = (

@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import Row, bindparam, delete, func, insert, select, update
 
 from long_running_agents.domain.ids import SessionId, TurnId
-from long_running_agents.domain.session import Mode, Session, SessionPreview
+from long_running_agents.domain.session import MINE, Mode, Session, SessionPreview
 from long_running_agents.errors import NotFound
 from long_running_agents.store.database import Transaction
 from long_running_agents.store.prepared import Prepared
@@ -25,6 +25,7 @@ def _session(row: Row[Any]) -> Session:
         updated_at=row.updated_at,
         forked_from=SessionId(row.forked_from) if row.forked_from else None,
         forked_at=TurnId(row.forked_at) if row.forked_at else None,
+        owner=row.owner,
     )
 
 
@@ -41,6 +42,7 @@ def create(tx: Transaction, session: Session) -> None:
             "updated_at": session.updated_at,
             "forked_from": session.forked_from,
             "forked_at": session.forked_at,
+            "owner": session.owner,
         },
     )
 
@@ -54,24 +56,25 @@ def find(tx: Transaction, session_id: SessionId) -> Session | None:
     return None if row is None else _session(row)
 
 
-def get(tx: Transaction, session_id: SessionId) -> Session:
-    """Look up a session that must exist."""
+def get(tx: Transaction, session_id: SessionId, *, owner: str | None = None) -> Session:
+    """Look up a session that must exist, and belong to an owner if one asks."""
     session = find(tx, session_id)
-    if session is None:
+    if session is None or owner not in (None, session.owner):
         raise NotFound(f"No session {session_id!r}.", hint="'lra sessions list' shows them.")
     return session
 
 
-def newest(tx: Transaction) -> Session | None:
-    """The session something was said in last."""
-    row = tx.execute(select(sessions).order_by(sessions.c.updated_at.desc()).limit(1)).first()
+def newest(tx: Transaction, *, owner: str = MINE) -> Session | None:
+    """The session of an owner in which something was said last."""
+    query = select(sessions).where(sessions.c.owner == owner)
+    row = tx.execute(query.order_by(sessions.c.updated_at.desc()).limit(1)).first()
     return None if row is None else _session(row)
 
 
 def previews(
-    tx: Transaction, *, limit: int = 50, offset: int = 0, search: str = ""
+    tx: Transaction, *, owner: str = MINE, limit: int = 50, offset: int = 0, search: str = ""
 ) -> list[SessionPreview]:
-    """List sessions, the latest first, each with the beginning of its last words."""
+    """List an owner's sessions, the latest first, each with the beginning of its last words."""
     last = (
         select(turns.c.session_id, func.max(turns.c.number).label("number"))
         .group_by(turns.c.session_id)
@@ -84,6 +87,7 @@ def previews(
         select(sessions, words.label("words"))
         .outerjoin(last, last.c.session_id == sessions.c.id)
         .outerjoin(turns, (turns.c.session_id == sessions.c.id) & (turns.c.number == last.c.number))
+        .where(sessions.c.owner == owner)
         .order_by(sessions.c.updated_at.desc())
         .limit(limit)
         .offset(offset)

@@ -13,7 +13,7 @@ from long_running_agents.errors import Busy, NotFound
 from long_running_agents.store import counters
 from long_running_agents.store.database import Transaction
 from long_running_agents.store.prepared import Prepared
-from long_running_agents.store.tables import microseconds, nanodollars, turns
+from long_running_agents.store.tables import microseconds, nanodollars, sessions, turns
 
 _ENDED = [status for status in TurnStatus if status.ended]
 # Written into the statement: a list of parameters would be expanded at every use.
@@ -122,11 +122,13 @@ def of_session(tx: Transaction, session_id: SessionId) -> list[Turn]:
 
 
 def recent(
-    tx: Transaction, limit: int, *, session_id: SessionId | None, before: TurnId
+    tx: Transaction, limit: int, *, owner: str, session_id: SessionId | None, before: TurnId
 ) -> list[Turn]:
-    """The newest turns that ended, of one session or of all, without the one that asks."""
+    """The newest turns that ended, of one session or of all an owner's, without the asking one."""
     query = select(turns).where(turns.c.id != before, turns.c.status.in_(_ENDED)).limit(limit)
     if session_id is None:
+        mine = select(sessions.c.id).where(sessions.c.owner == owner)
+        query = query.where(turns.c.session_id.in_(mine))
         query = query.order_by(turns.c.created_at.desc(), turns.c.number.desc())
     else:
         query = query.where(turns.c.session_id == session_id).order_by(turns.c.number.desc())

@@ -4,19 +4,26 @@ from pydantic_ai.toolsets import FunctionToolset
 
 from long_running_agents.tools.conversations import conversations
 from long_running_agents.tools.deps import TurnDeps
+from long_running_agents.tools.memory import memory_tools
 from long_running_agents.tools.results import results
 from long_running_agents.tools.tasks import task_tools
 
 
 def families() -> list[FunctionToolset[TurnDeps]]:
     """Every toolset there is."""
-    return [conversations(), task_tools(), results()]
+    return [conversations(), memory_tools(), task_tools(), results()]
 
 
-def built_in() -> FunctionToolset[TurnDeps]:
-    """All their tools as one toolset: the library prepares each toolset anew at every step."""
+def built_in(*, memory: bool = True) -> FunctionToolset[TurnDeps]:
+    """All their tools as one toolset: the library prepares each toolset anew at every step.
+
+    Args:
+        memory: Whether there is a memory to work with.
+    """
     tools = FunctionToolset[TurnDeps](id="built-in")
     for family in families():
+        if family.id == "memory" and not memory:
+            continue
         for tool in family.tools.values():
             tools.add_tool(tool)
     return tools

@@ -45,7 +45,9 @@ def conversations() -> FunctionToolset[TurnDeps]:
         turn = ctx.deps.turn
         where = None if all_sessions else turn.session_id
         found = await ctx.deps.database.read(
-            lambda tx: turns.recent(tx, limit, session_id=where, before=turn.id)
+            lambda tx: turns.recent(
+                tx, limit, owner=ctx.deps.owner, session_id=where, before=turn.id
+            )
         )
         return [_earlier(earlier) for earlier in reversed(found)]
 

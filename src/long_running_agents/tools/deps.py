@@ -5,7 +5,9 @@ from dataclasses import dataclass
 
 from long_running_agents.domain.events import Recorded
 from long_running_agents.domain.ports import Clock
+from long_running_agents.domain.session import MINE
 from long_running_agents.domain.turn import Turn
+from long_running_agents.memory.memories import Memories
 from long_running_agents.store.database import Database
 
 
@@ -18,3 +20,8 @@ class TurnDeps:
     database: Database
     announce: Callable[[Sequence[Recorded]], None]
     """Ring events that a tool has stored."""
+    owner: str = MINE
+    agent: str = "lra"
+    """What the agent is called."""
+    memories: Memories | None = None
+    """What is remembered; None when that is switched off."""

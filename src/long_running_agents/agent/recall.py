@@ -1,0 +1,184 @@
+"""Recall: before a turn's first step, what comes to mind is put beside the user's words.
+
+It is found once, told as an event, and shown in the same place at every step of the turn, so that
+the prompt stays the same. It is not stored with the messages: the next turn recalls anew, and
+what was forgotten meanwhile is gone from every prompt.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+
+from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, UserPromptPart
+from pydantic_ai.models import ModelRequestContext
+from typing_extensions import override
+
+from long_running_agents.agent.hub import Hub
+from long_running_agents.agent.view import role_of
+from long_running_agents.domain.events import MemoriesRecalled, RecalledMemory
+from long_running_agents.domain.fitting import Role
+from long_running_agents.domain.memory import Found, Hit, Memory, MemoryId, Query, Viewer
+from long_running_agents.domain.turn import Turn
+from long_running_agents.memory.memories import Memories
+from long_running_agents.memory.telling import recollection
+from long_running_agents.store import events, memories
+from long_running_agents.store.database import Transaction
+from long_running_agents.tools.ring import Ask, Ring
+
+_CHARACTERS = 3
+"""Characters of a token, at the least."""
+_LEAST = 0.35
+"""What scores less than this share of the best hit came up by chance."""
+_NEAR = 0.5
+_PREVIEW = 200
+_LONGEST_QUESTION = 2_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecallSettings:
+    """How much comes to mind."""
+
+    most: int
+    tokens: int
+
+
+class Recall:
+    """Finds what a turn should know before it begins.
+
+    Args:
+        memories: Where to look.
+        hub: Rings what was found.
+        settings: How much may come to mind.
+        agent: The name of whoever answers.
+        owner: Whose memories.
+        ready: Waits until the turns before are remembered.
+    """
+
+    def __init__(
+        self,
+        memories: Memories,
+        hub: Hub,
+        settings: RecallSettings,
+        *,
+        agent: str,
+        owner: str,
+        ready: Callable[[], Awaitable[None]],
+    ) -> None:
+        self._memories = memories
+        self._hub = hub
+        self._settings = settings
+        self._agent = agent
+        self._owner = owner
+        self._ready = ready
+
+    async def of(self, turn: Turn, *, seen: bool, window: int | None) -> "Recollection":
+        """What comes to mind for a turn; the same again for one that is resumed.
+
+        Args:
+            turn: The turn.
+            seen: Whether the model is shown the whole session anyway.
+            window: How many tokens the model holds, if that is known.
+        """
+        viewer = Viewer(owner=self._owner, agent=self._agent, session_id=turn.session_id)
+        told = await self._memories.database.read(lambda tx: _told(tx, viewer, turn))
+        if told is None:
+            told = await self._recall(viewer, turn, seen)
+        tokens = (
+            self._settings.tokens if window is None else min(self._settings.tokens, window // 10)
+        )
+        return Recollection(recollection(told, tokens * _CHARACTERS)[0])
+
+    async def _recall(self, viewer: Viewer, turn: Turn, seen: bool) -> Sequence[Memory]:
+        await self._ready()
+        query = Query(
+            text=turn.prompt[:_LONGEST_QUESTION],
+            limit=self._settings.most * 2,
+            not_session=turn.session_id if seen else None,
+        )
+        found = await self._memories.find(viewer, query)
+        _, shown = recollection(
+            [hit.memory for hit in relevant(found.hits)][: self._settings.most],
+            self._settings.tokens * _CHARACTERS,
+        )
+        if shown:
+            await self._tell(turn, found, shown)
+        return shown
+
+    async def _tell(self, turn: Turn, found: Found, shown: Sequence[Memory]) -> None:
+        now = self._memories.clock.now()
+        event = MemoriesRecalled(
+            memories=[_item(memory) for memory in shown], degraded=found.degraded
+        )
+        self._hub.publish(
+            await self._memories.database.write(
+                lambda tx: events.append(tx, turn.session_id, turn.id, [event], now)
+            )
+        )
+
+
+def relevant(hits: Sequence[Hit]) -> list[Hit]:
+    """The hits that did not come up by mere chance, the same words only once."""
+    kept: dict[str, Hit] = {}
+    for hit in hits:
+        answers = hit.why.get("words", 0) > 0 or hit.why.get("around", 0) > _LEAST
+        if hit.score >= _LEAST and (answers or hit.why.get("meaning", 0) >= _NEAR):
+            kept.setdefault(" ".join(hit.memory.content.casefold().split()), hit)
+    return list(kept.values())
+
+
+def _told(tx: Transaction, viewer: Viewer, turn: Turn) -> list[Memory] | None:
+    """What an earlier life of the turn recalled, as far as it was not forgotten since."""
+    for recorded in events.of_turn(tx, turn.id):
+        if isinstance(recorded.event, MemoriesRecalled):
+            ids = [item.id for item in recorded.event.memories]
+            known = memories.many(tx, viewer, ids)
+            return [known[number] for number in ids if number in known]
+    return None
+
+
+def _item(memory: Memory) -> RecalledMemory:
+    return RecalledMemory(
+        id=MemoryId(memory.id),
+        kind=memory.kind,
+        trust=memory.trust,
+        source=memory.source,
+        session_id=memory.session_id,
+        at=memory.event_at,
+        text=" ".join(memory.content.split())[:_PREVIEW],
+    )
+
+
+class Recollection(Ring):
+    """Puts what came to mind after the user's words, at every step of a turn."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._noted: tuple[ModelMessage, ModelMessage] | None = None
+
+    @override
+    async def request(self, context: ModelRequestContext, ask: Ask) -> ModelResponse:
+        if not self.text:
+            return await ask(context)
+        messages = list(context.messages)
+        starts = [place for place, one in enumerate(messages) if role_of(one) is Role.START]
+        if starts:
+            messages[starts[-1]] = self._with_text(messages[starts[-1]])
+        return await ask(replace(context, messages=messages))
+
+    def _with_text(self, message: ModelMessage) -> ModelMessage:
+        # The same object each time: whoever measures messages measures each once.
+        if self._noted is None or self._noted[0] is not message:
+            self._noted = (message, _noted(message, self.text))
+        return self._noted[1]
+
+
+def _noted(message: ModelMessage, text: str) -> ModelMessage:
+    if not isinstance(message, ModelRequest):
+        return message
+    parts = list(message.parts)
+    for place, part in enumerate(parts):
+        if isinstance(part, UserPromptPart):
+            content = part.content
+            noted = f"{content}\n\n{text}" if isinstance(content, str) else [*content, text]
+            parts[place] = replace(part, content=noted)
+            break
+    return replace(message, parts=parts)
