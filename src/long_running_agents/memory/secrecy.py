@@ -5,16 +5,15 @@ import re
 from long_running_agents.domain.redaction import MARK
 
 _NAMED = (
-    r"(?:pass(?:word|wd|code|phrase)?|pin|secret(?:\s+key)?|api[ _-]?key|access[ _-]?key|"
-    r"(?:access|auth|api|bearer)[ _-]?token|client[ _-]?secret|private[ _-]?key|cvv|cvc|"
-    r"passwort|kennwort|geheimnis|mot\s+de\s+passe|contrase\u00f1a|clave|\u5bc6\u7801|\u5bc6\u78bc|"
-    r"\u30d1\u30b9\u30ef\u30fc\u30c9|\u043f\u0430\u0440\u043e\u043b\u044c)"
+    r"(?:(?<![^\W_])(?:pass(?:word|wd|code|phrase)?|pin|secret(?:\s+key)?|api[ _-]?key|"
+    r"access[ _-]?key|(?:access|auth|api|bearer)[ _-]?token|client[ _-]?secret|private[ _-]?key|"
+    r"cvv|cvc|passwort|kennwort|mot\s+de\s+passe|contraseña|пароль)(?![^\W_])"
+    r"|密码|密碼|パスワード)"
 )
-_VALUE = r"[\"'`\u201c\u201e]?(?P<value>[^\s\"'`\u201c\u201d]{3,})"
 _GIVEN = re.compile(
-    rf"(?<![^\W_]){_NAMED}(?![^\W_])(?:\s+(?:for|of|to|f\u00fcr)\s+[^\s=:]+(?:\s+[^\s=:]+)?)?"
-    rf"\s*(?P<by>=|:|\uff1a|\u2192|->|\bis\b|\bwas\b|\bist\b|\best\b|\bes\b|\u662f|\u306f)"
-    rf"\s*{_VALUE}(?P<rest>[ \t]+[^\W\d_]{{2,}})?",
+    rf"{_NAMED}(?:\s+(?:for|of|to|für)\s+[^\s=:]+(?:\s+[^\s=:]+)?)?"
+    r"\s*(?P<by>=|:|\uff1a|→|->|\b(?:is|was|ist|est|es)\b\s*:?|是|は)"
+    r"\s*[\"'`“„]?(?P<value>(?!//)[^\s\"'`“”]{3,})(?P<rest>[ \t]+[^\W\d_]{2,})?",
     re.IGNORECASE,
 )
 _SHAPED = re.compile(
@@ -25,7 +24,6 @@ _SHAPED = re.compile(
     re.IGNORECASE,
 )
 _CARD = re.compile(r"(?<![\d+])(?<!\d[ -])[2-6]\d{3}(?:[ -]?\d){9,15}(?![ -]?\d)")
-_LONG_CARD = 16
 
 # After "the password is" comes either the password or what there is to say about it.
 _ABOUT = frozenset(
@@ -63,7 +61,7 @@ def _gives_away(match: re.Match[str]) -> bool:
         return True
     if value[1:].lower() != value[1:]:
         return len(value) > len("Apple") and not match["rest"]
-    if match["by"].lower() in ("=", "->", "\u2192", "\u662f", "\u306f"):
+    if match["by"].lower() in ("=", "->", "→", "是", "は"):
         return True
     # A lone word that says nothing about secrets is one; a sentence that goes on is not.
     return value.lower() not in _ABOUT and not match["rest"] and "secret" not in match[0].lower()
