@@ -76,14 +76,26 @@ _SHARED = 0.3
 
 
 def similar(draft: Draft, known: Iterable[Memory], cosines: Mapping[int, float]) -> list[Memory]:
-    """Which memories say nearly the same or the contrary, so that both should not just stand."""
-    return [
+    """Which memories say nearly the same or the contrary, so that both should not just stand.
+
+    Those about the same topic come first, then the nearest.
+    """
+    found = [
         memory
         for memory in known
         if memory.kind is not Kind.CONVERSATION
         and memory.valid_to is None
         and alike(draft.content, memory.content, cosines.get(memory.id, 0.0))
     ]
+    about = topics(draft.content)
+    return sorted(
+        found,
+        key=lambda memory: (
+            about.isdisjoint(topics(memory.content)),
+            -cosines.get(memory.id, 0.0),
+            memory.id,
+        ),
+    )
 
 
 def alike(one: str, other: str, cosine: float) -> bool:

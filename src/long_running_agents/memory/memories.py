@@ -322,8 +322,7 @@ class Memories:
             cosines |= near
         close = [number for number, cosine in cosines.items() if cosine >= gate.NEAR]
         found |= await self.database.read(lambda tx: memories.many(tx, viewer, close))
-        alike = gate.similar(draft, found.values(), cosines)
-        return sorted(alike, key=lambda memory: -cosines.get(memory.id, 0.0))[:_SHOWN]
+        return gate.similar(draft, found.values(), cosines)[:_SHOWN]
 
 
 def _well_formed(draft: Draft) -> Draft:
