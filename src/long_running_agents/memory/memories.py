@@ -34,9 +34,11 @@ from long_running_agents.store import (
     memory_counts,
     memory_descent,
     memory_entries,
+    memory_remains,
     memory_talk,
     memory_trash,
     memory_turns,
+    memory_words,
 )
 from long_running_agents.store.database import Database, Transaction
 
@@ -275,7 +277,9 @@ class Memories:
         now = self.clock.now()
 
         def work(tx: Transaction) -> None:
-            memory_trash.purge(tx, now)
+            with memory_remains.overwriting(tx):
+                if memory_trash.purge(tx, now):
+                    memory_words.tidy(tx)
             memory_entries.prune(tx, _CHANGES_KEPT)
 
         await self.database.write(work)
