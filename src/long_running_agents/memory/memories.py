@@ -336,6 +336,8 @@ def _well_formed(draft: Draft) -> Draft:
         content=well_formed(draft.content),
         actor=well_formed(draft.actor),
         source=well_formed(draft.source),
+        agent=None if draft.agent is None else well_formed(draft.agent),
+        session_id=None if draft.session_id is None else SessionId(well_formed(draft.session_id)),
     )
 
 

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from sqlalchemy import (
+    Column,
     ColumnElement,
     Row,
     and_,
@@ -186,16 +187,24 @@ def index(tx: Transaction, memory: Memory, indexing: Indexing) -> None:
     memory_entries.put(tx, memory, indexed)
 
 
+def _is(column: Column[str], name: str | None) -> ColumnElement[bool]:
+    # A name from a command line may hold halves of letters, which SQLite cannot be asked for.
+    return column == (None if name is None else name.encode("utf-8", "replace").decode())
+
+
 def visible(viewer: Viewer) -> ColumnElement[bool]:
     """What a viewer may see, as a condition on every query."""
-    mine = memories.c.owner == viewer.owner
+    mine = _is(memories.c.owner, viewer.owner)
     scopes = [memories.c.scope == Scope.USER.value]
     if viewer.agent is not None:
-        scopes.append(and_(memories.c.scope == Scope.AGENT.value, memories.c.agent == viewer.agent))
+        scopes.append(
+            and_(memories.c.scope == Scope.AGENT.value, _is(memories.c.agent, viewer.agent))
+        )
     if viewer.session_id is not None:
         scopes.append(
             and_(
-                memories.c.scope == Scope.SESSION.value, memories.c.session_id == viewer.session_id
+                memories.c.scope == Scope.SESSION.value,
+                _is(memories.c.session_id, viewer.session_id),
             )
         )
     return and_(mine, or_(*scopes))
@@ -317,9 +326,9 @@ def _conditions(selection: Selection) -> list[ColumnElement[bool]]:
     if selection.ids is not None:
         conditions.append(among(memories.c.id, selection.ids))
     if selection.session_id is not None:
-        conditions.append(memories.c.session_id == selection.session_id)
+        conditions.append(_is(memories.c.session_id, selection.session_id))
     if selection.source is not None:
-        conditions.append(memories.c.source == selection.source)
+        conditions.append(_is(memories.c.source, selection.source))
     if selection.kind is not None:
         conditions.append(memories.c.kind == selection.kind.value)
     if selection.before is not None:
@@ -335,7 +344,7 @@ def selected(tx: Transaction, owner: str, selection: Selection) -> list[Memory]:
 
 def from_source(tx: Transaction, owner: str, source: str) -> list[int]:
     """The numbers of an owner's memories from one source, in their order."""
-    query = select(memories.c.id).where(memories.c.owner == owner, memories.c.source == source)
+    query = select(memories.c.id).where(memories.c.owner == owner, _is(memories.c.source, source))
     return list(tx.execute(query.order_by(memories.c.id)).scalars())
 
 
