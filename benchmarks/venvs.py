@@ -14,6 +14,7 @@ FOLDER = ROOT / ".venv-bench"
 REQUIREMENTS = (
     "agno==3.1.10",
     "aiosqlite==0.22.1",
+    "chromadb==1.5.9",
     "greenlet==3.5.6",
     "langchain==1.4.7",
     "langchain-openai==1.7.3",
@@ -36,6 +37,7 @@ SHOWN = (
     "httpx2",
     "sqlalchemy",
     "aiosqlite",
+    "chromadb",
     "long-running-agents",
 )
 """Distributions whose versions can move the figures; printed with every result."""

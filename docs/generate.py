@@ -259,6 +259,8 @@ def tools_page() -> str:
         "What the model may call. [Write a tool](how-to/write-a-tool.md) says what the effects"
         " mean and how to add your own. `agent.tools.allow` narrows the list,"
         " `agent.tools.require_approval` makes the agent ask first: see [settings](settings.md).",
+        "`read_result` and `search_tools` are offered only where a model's context window is known,"
+        " since only there something may be left out.",
         *parts,
     )
 
@@ -287,7 +289,7 @@ def commands_page() -> str | None:
     return page(
         "Commands",
         "`lra COMMAND --help` says the same at the terminal. Every command takes the options of"
-        " `lra` itself before its name.",
+        " `lra` itself, before its name or after it.",
         *_command(click.Context(root, info_name="lra")),
         "## Inside a chat",
         "A line that begins with one of these words is a command; all else is a message.",

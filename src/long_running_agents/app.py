@@ -1,6 +1,6 @@
 """The composition root: opens the rooms, hands each what it needs, closes them in reverse."""
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,18 +27,21 @@ from long_running_agents.config.settings import ModelSettings as ChosenModel
 from long_running_agents.domain.budget import Limits
 from long_running_agents.domain.fitting import WindowOf
 from long_running_agents.domain.history import Window
+from long_running_agents.domain.lack import Lack
 from long_running_agents.domain.policy import Rules
 from long_running_agents.domain.ports import Clock
 from long_running_agents.engine.local import LocalEngine
+from long_running_agents.errors import ConfigError
 from long_running_agents.home import Home
 from long_running_agents.logs import log_to
 from long_running_agents.memory.embedding.choosing import choose_embedder
 from long_running_agents.memory.embedding.port import Embedder
 from long_running_agents.memory.memories import Memories
-from long_running_agents.models import names
+from long_running_agents.models import looking, names
 from long_running_agents.models.embedded import Embedded
 from long_running_agents.models.factory import ModelFactory, ModelSource, OneModel
-from long_running_agents.store import cards, events
+from long_running_agents.models.findings import Findings
+from long_running_agents.store import cards, events, lacks
 from long_running_agents.store.database import Database
 from long_running_agents.store.opening import open_database
 from long_running_agents.tools.catalog import built_in
@@ -59,6 +62,8 @@ class App:
     models: ModelSource
     memories: Memories | None
     """What is remembered; None when that is switched off."""
+    remembered: Callable[[], Awaitable[None]]
+    """Waits until every turn that came to rest is remembered."""
 
     @property
     def settings(self) -> Settings:
@@ -94,12 +99,14 @@ async def open_app(
         _client(loaded) as client,
     ):
         with log_to(home.logs, loaded.settings.log_level, loaded.redact):
-            windows = windows or await _known_windows(loaded, database)
-            models = _models(loaded, model, client)
+            findings = await _findings(loaded, database, clock)
+            windows = windows or await _known_windows(loaded, model, client, findings)
+            models = _models(loaded, model, client, findings)
             settings = _run_settings(loaded, home, model, windows)
             memories = _memories(loaded, database, client, clock)
             remembering = _remembering(loaded, memories, clock)
-            tools = [built_in(memory=memories is not None), *toolsets]
+            allow = loaded.settings.agent.tools.allow
+            tools = [built_in(memory=memories is not None, allow=allow), *toolsets]
             app = _assemble(loaded, database, models, settings, tools, clock, remembering)
             engine = LocalEngine({WORK: app.turns.run}, clock)
             try:
@@ -115,6 +122,7 @@ async def open_app(
                     await remembering.close()
                 if memories is not None and memories.embedder is not None:
                     await memories.embedder.close()
+                await findings.close()
 
 
 @asynccontextmanager
@@ -209,7 +217,12 @@ def _assemble(
         ),
         models=models,
         memories=memories,
+        remembered=_at_once if remembering is None else remembering.ready,
     )
+
+
+async def _at_once() -> None:
+    """There is nothing to wait for."""
 
 
 def _recall(settings: Settings, hub: Hub, remembering: Remembering | None) -> Recall | None:
@@ -225,18 +238,36 @@ def _recall(settings: Settings, hub: Hub, remembering: Remembering | None) -> Re
     )
 
 
-async def _known_windows(loaded: Loaded, database: Database) -> WindowOf:
-    """The context windows that examinations have found, by a model's full name."""
+async def _findings(loaded: Loaded, database: Database, clock: Clock) -> Findings:
+    """What is known of models from before."""
+    known, taught = await database.read(lambda tx: (cards.every(tx), lacks.every(tx)))
+
+    async def keep(lack: Lack) -> None:
+        await database.write(lambda tx: lacks.put(tx, lack))
+
+    return Findings(known, taught, keep=keep, clock=clock, redact=loaded.redact)
+
+
+async def _known_windows(
+    loaded: Loaded, model: Model | None, client: httpx2.AsyncClient, findings: Findings
+) -> WindowOf:
+    """The context windows that examinations have found or servers tell, by a model's full name."""
     settings = loaded.settings.agent.model
-    found = {(card.endpoint, card.model): card for card in await database.read(cards.every)}
+    own = names.configured_name(settings) if model is None else None
+    told = (
+        await looking.window(client, loaded, own) if own and not settings.context_window else None
+    )
 
     def window(name: str) -> int | None:
-        if not found:
+        if name == own and told is not None:
+            # As it is served now; a card may be older.
+            return told
+        try:
+            parsed = names.parse(name, settings)
+        except ConfigError:
+            # A model that was handed over, which nobody had to name.
             return None
-        parsed = names.parse(name, settings)
-        server = names.server_of(parsed, settings)
-        card = found.get((server.base_url if server else parsed.provider, parsed.model))
-        return None if card is None else card.context_window
+        return findings.window(names.endpoint_of(parsed, settings), parsed.model)
 
     return window
 
@@ -248,11 +279,17 @@ def _client(loaded: Loaded) -> httpx2.AsyncClient:
     )
 
 
-def _models(loaded: Loaded, model: Model | None, client: httpx2.AsyncClient) -> ModelSource:
+def _models(
+    loaded: Loaded, model: Model | None, client: httpx2.AsyncClient, findings: Findings
+) -> ModelSource:
     if model is not None:
         return OneModel(model)
     return ModelFactory(
-        loaded.settings.agent.model, loaded.variables, client, Embedded(Home(loaded.home).models)
+        loaded.settings.agent.model,
+        loaded.variables,
+        client,
+        Embedded(Home(loaded.home).models),
+        known=findings,
     )
 
 

@@ -94,6 +94,8 @@ class FakeServer:
         path = request.url.path
         self.asked.append((request.method, path, dict(request.headers)))
         body = self._bodies.get(path)
+        if callable(body) and not isinstance(body, Response):
+            body = body(await request.json())
         if isinstance(body, tuple):
             return JSONResponse(body[1], status_code=body[0])
         if body is None:

@@ -27,7 +27,7 @@ BOTH_WAYS = pytest.mark.parametrize("stream", [False, True], ids=["whole", "stre
 
 @asynccontextmanager
 async def serving(
-    *replies, patience=10.0, name="scripted", key="", ability=ALL, reports=None, **options
+    *replies, patience=10.0, name="scripted", key="", ability=ALL, learned=None, **options
 ):
     """A model at a server that gives these replies, or follows these rules."""
     ruled = replies and isinstance(replies[0], Rule)
@@ -44,7 +44,7 @@ async def serving(
                 client=client,
                 api_key=key,
                 ability=ability,
-                reports=reports,
+                learned=learned,
             ),
         )
 

@@ -19,8 +19,9 @@ from pydantic_ai.messages import (
 )
 from tests.contract.serving import BOTH_WAYS, GO, ask, run, serving, told
 
-from long_running_agents.models.ability import ALL, Ability, Reports
+from long_running_agents.models.ability import ALL, Ability
 from long_running_agents.models.pricing import PriceList
+from long_running_agents.models.truncation import taken
 from long_running_agents.testing import Quirk, Rule, call, fail, say
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("model_requests")]
@@ -62,13 +63,13 @@ LESSONS = {
 async def test_a_refusal_is_learned_from_once(quirk, lesson, stream):
     lacking, messages = lesson
     learned = []
-    reports = Reports(learned=learned.append)
-    async with serving(say("ok"), quirks={quirk}, reports=reports) as (server, model):
+    async with serving(say("ok"), quirks={quirk}, learned=learned.append) as (server, model):
         first = await ask(model, stream=stream, messages=messages)
         second = await ask(model, stream=stream, messages=messages)
 
     assert told(first)[1] == told(second)[1] == "ok"
-    assert learned == [replace(ALL, **{lacking: False})] == [model.ability]
+    assert learned == [frozenset({lacking})]
+    assert model.ability == replace(ALL, **{lacking: False})
     assert len(server.requests) == 3
 
 
@@ -199,44 +200,66 @@ async def test_a_schema_that_is_refused_is_told_in_words(stream):
 
 
 @BOTH_WAYS
-async def test_a_server_that_cuts_off_the_start_is_noticed_once(stream, caplog):
-    cut = []
-    reports = Reports(truncated=lambda sent, read: cut.append((sent, read)))
+async def test_a_server_that_cuts_off_the_start_is_noticed(stream):
     long = [user("x " * 20_000)]
-    quirks = {Quirk.SILENT_TRUNCATION}
-    async with serving(say("ok"), quirks=quirks, reports=reports) as (_, model):
-        await ask(model, stream=stream, messages=GO)
-        assert cut == []
-        await ask(model, stream=stream, messages=long)
-        await ask(model, stream=stream, messages=long)
+    async with serving(say("ok"), quirks={Quirk.SILENT_TRUNCATION}) as (_, model):
+        short = await ask(model, stream=stream, messages=GO)
+        cut = await ask(model, stream=stream, messages=long)
 
-    [(sent, read)] = cut
-    assert (sent > 10_000, read) == (True, 4096)
-    assert "OLLAMA_CONTEXT_LENGTH" in caplog.text
+    assert taken(short) == (short, None)
+    response, truncation = taken(cut)
+    assert (truncation.sent > 10_000, truncation.read) == (True, 4096)
+    assert response.provider_details is None
+    assert taken(response) == (response, None)
 
 
 @BOTH_WAYS
 async def test_a_long_history_that_is_read_whole_is_not_suspected(stream):
-    cut = []
-    reports = Reports(truncated=lambda sent, read: cut.append((sent, read)))
-    async with serving(say("ok"), reports=reports) as (_, model):
-        await ask(model, stream=stream, messages=[user("x " * 20_000)])
+    async with serving(say("ok")) as (_, model):
+        response = await ask(model, stream=stream, messages=[user("x " * 20_000)])
 
-    assert cut == []
+    assert taken(response) == (response, None)
 
 
 async def test_calls_that_a_stream_leaves_out_are_asked_for_without_one():
     learned = []
-    reports = Reports(learned=learned.append)
     quirks = {Quirk.NO_STREAMED_CALLS}
-    async with serving(call("look", at="x"), quirks=quirks, reports=reports) as (server, model):
+    async with serving(call("look", at="x"), quirks=quirks, learned=learned.append) as (
+        server,
+        model,
+    ):
         first = await ask(model, stream=True)
         second = await ask(model, stream=True)
 
     assert told(first)[2] == told(second)[2] == [("look", {"at": "x"})]
     assert [sent.get("stream", False) for sent in server.requests] == [True, False, False]
-    assert learned == [Ability(streamed_calls=False)]
+    assert learned == [frozenset({"streamed_calls"})]
     assert first.usage.output_tokens > 0
+
+
+REFUSED_STREAMS = {
+    "Cannot use tools with stream": "streamed_calls",
+    "Streaming is not supported by this model.": "streaming",
+}
+
+
+@pytest.mark.parametrize(("words", "lacking"), REFUSED_STREAMS.items())
+async def test_a_stream_that_is_refused_is_asked_for_as_a_whole(words, lacking):
+    async with serving(fail(400, message=words), say("ok")) as (server, model):
+        first, second = [await ask(model, stream=True) for _ in range(2)]
+
+    assert told(first)[1] == told(second)[1] == "ok"
+    assert [sent.get("stream", False) for sent in server.requests] == [True, False, False]
+    assert model.ability.lacks == {lacking}
+
+
+async def test_a_server_that_does_not_know_how_to_ask_for_usage_is_not_asked():
+    refusing = fail(400, message="stream_options: Extra inputs are not permitted")
+    async with serving(refusing, say("ok")) as (server, model):
+        assert told(await ask(model, stream=True))[1] == "ok"
+
+    assert ["stream_options" in sent for sent in server.requests] == [True, False]
+    assert server.requests[-1]["stream"] is True
 
 
 @BOTH_WAYS

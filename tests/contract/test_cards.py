@@ -26,7 +26,12 @@ async def card(script, *quirks, window=None, url=None):
         httpx2.AsyncClient(trust_env=False) as client,
     ):
         model = ChatCompletionsModel("m", base_url=url or server.url, client=client)
-        made = await examine(Choice("custom:m", model, "Mend it."), FrozenClock(NOW), window=window)
+
+        async def says():
+            assert server.requests, "the model is asked first, since that loads it"
+            return window
+
+        made = await examine(Choice("custom:m", model, "Mend it."), FrozenClock(NOW), window=says)
         assert made.endpoint == server.url
         return made, server.requests
 

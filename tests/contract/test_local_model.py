@@ -169,10 +169,10 @@ class Watched:
 @pytest.fixture
 async def watched(engine):
     await engine.count([Said("user", "wake up")])
-    server = engine._server
-    engine._server = Watched(server)
-    yield engine._server
-    engine._server = server
+    server = engine._held
+    engine._held = Watched(server)
+    yield engine._held
+    engine._held = server
 
 
 async def test_a_stream_that_is_left_stops_the_work(engine, watched):
@@ -208,9 +208,7 @@ async def test_tokens_are_counted_as_the_engine_counts_them(engine):
 async def test_the_librarys_own_listener_lets_nobody_in(engine):
     await engine.count([Said("user", "wake up")])
     body = b'{"messages": [{"role": "user", "content": "hi"}], "max_tokens": 1}'
-    request = urllib.request.Request(
-        f"{engine._server.listening_address}/v1/chat/completions", body
-    )
+    request = urllib.request.Request(f"{engine._held.listening_address}/v1/chat/completions", body)
 
     with pytest.raises(urllib.error.HTTPError, match="401"):
         await asyncio.to_thread(urllib.request.urlopen, request)

@@ -1,7 +1,12 @@
 """The Transformers engine with a tiny model of random weights: shapes, never sense."""
 
 import json
+import os
+import re
+import subprocess
+import sys
 
+import openai
 import pytest
 import torch
 import transformers
@@ -11,7 +16,10 @@ from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
+from long_running_agents.config.settings import ModelSettings as OwnSettings
 from long_running_agents.errors import CorruptData
+from long_running_agents.models.embedded import Embedded
+from long_running_agents.models.factory import ModelFactory
 from long_running_agents.models.local.engine import (
     ContextExceeded,
     Finished,
@@ -158,6 +166,47 @@ async def test_a_folder_without_weights_is_refused(tmp_path):
 
     with pytest.raises(CorruptData):
         await told(engine, asked())
+
+
+@pytest.fixture
+def served(folder, tmp_path):
+    """The command, in a process of its own: its address."""
+    command = [sys.executable, "-m", "long_running_agents", "models", "serve", "--port", "0"]
+    process = subprocess.Popen(
+        [*command, "--engine", "transformers", "--path", str(folder)],
+        env={**os.environ, "LRA_HOME": str(tmp_path / "home")},
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    said = process.stderr.readline()
+    yield re.search(r"http://\S+/v1", said)[0]
+    process.terminate()
+    process.wait()
+    process.stderr.close()
+
+
+def test_a_command_serves_a_folder(served):
+    client = openai.OpenAI(base_url=served, api_key="none")
+    answer = client.chat.completions.create(
+        model="tiny", messages=[{"role": "user", "content": "hi"}], max_tokens=5, temperature=0
+    )
+
+    assert [model.id for model in client.models.list()] == ["tiny"]
+    assert answer.choices[0].message.content
+    assert 0 < answer.usage.completion_tokens <= 5
+
+
+async def test_a_folder_is_asked_by_its_path(folder):
+    [choice] = ModelFactory(OwnSettings(), {}, None, Embedded(None)).choices(f"local:{folder}")
+    response = await choice.model.request(
+        [ModelRequest.user_text_prompt("go")],
+        ModelSettings(max_tokens=5, temperature=0.0),
+        ModelRequestParameters(),
+    )
+
+    assert choice.model.context_window == 2048
+    assert 0 < response.usage.output_tokens <= 5
+    await choice.model.wrapped.engine.unload()
 
 
 async def test_memory_is_let_go_of(engine):

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.anyio
 
 async def test_a_fork_diverges_and_leaves_the_original_alone(tmp_path):
     model = ScriptedModel([say("A1"), say("A2"), say("B2"), say("A3")])
-    async with make_app(tmp_path, model=model) as app:
+    async with make_app(tmp_path, model=model, memory__recall=False) as app:
         first = await ended(app, "one")
         await ended(app, "two")
         fork = await app.sessions.fork(SESSION, at=first.id)

@@ -210,11 +210,6 @@ class Fitting(Ring):
         """The same models, each of which sees to it that a request fits."""
         return [self._dress(choice, first=place == 0) for place, choice in enumerate(self._asked())]
 
-    @property
-    def active(self) -> bool:
-        """Whether a window is known."""
-        return self._first().gauge.holds is not None
-
     @override
     async def request(self, context: ModelRequestContext, ask: Ask) -> ModelResponse:
         first = self._first()
@@ -273,7 +268,8 @@ class FittedModel(WrapperModel):
                 request.messages, model_settings, request.parameters
             )
         except ModelHTTPError as refusal:
-            request = self._again(refusal, request, model_settings)
+            given = Fitted(messages, model_request_parameters, request.tokens)
+            request = self._again(refusal, request, given, model_settings)
             response = await self.wrapped.request(
                 request.messages, model_settings, request.parameters
             )
@@ -294,7 +290,8 @@ class FittedModel(WrapperModel):
             try:
                 stream = await stack.enter_async_context(self._open(request, model_settings))
             except ModelHTTPError as refusal:
-                request = self._again(refusal, request, model_settings)
+                given = Fitted(messages, model_request_parameters, request.tokens)
+                request = self._again(refusal, request, given, model_settings)
                 stream = await stack.enter_async_context(self._open(request, model_settings))
             yield stream
             self._learn(request, stream.usage.input_tokens)
@@ -311,7 +308,11 @@ class FittedModel(WrapperModel):
         parameters: ModelRequestParameters,
     ) -> Fitted:
         window = self._fitter.gauge.holds
-        if window is None or self._fitted:
+        if window is None:
+            # Nothing is left out, so there is nothing to read on in or to search for.
+            offered = selection.others(parameters.function_tools)
+            return Fitted(messages, replace(parameters, function_tools=offered), 0)
+        if self._fitted:
             return Fitted(messages, parameters, 0)
         try:
             return self._fitter.fit(window, messages, parameters, settings)
@@ -320,9 +321,13 @@ class FittedModel(WrapperModel):
             raise ModelHTTPError(_TOO_LARGE, self.model_name, str(error)) from error
 
     def _again(
-        self, refusal: ModelHTTPError, request: Fitted, settings: ModelSettings | None
+        self,
+        refusal: ModelHTTPError,
+        request: Fitted,
+        given: Fitted,
+        settings: ModelSettings | None,
     ) -> Fitted:
-        """The request once more, shorter, if it was refused for its length."""
+        """The request as it was given, shorter, if it was refused for its length."""
         if not _too_long(refusal):
             raise refusal
         gauge = self._fitter.gauge
@@ -331,7 +336,7 @@ class FittedModel(WrapperModel):
         gauge.refused = min(learned, gauge.holds or learned)
         try:
             return self._fitter.tighter().fit(
-                gauge.refused, request.messages, request.parameters, settings
+                gauge.refused, given.messages, given.parameters, settings
             )
         except UsageError:
             raise refusal from None

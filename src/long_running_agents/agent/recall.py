@@ -28,7 +28,8 @@ _CHARACTERS = 3
 """Characters of a token, at the least."""
 _LEAST = 0.35
 """What scores less than this share of the best hit came up by chance."""
-_NEAR = 0.5
+_NEAR = 0.4
+"""The cosine from which on a memory without one common word may be meant."""
 _PREVIEW = 200
 _LONGEST_QUESTION = 2_000
 
@@ -120,7 +121,7 @@ def relevant(hits: Sequence[Hit]) -> list[Hit]:
     kept: dict[str, Hit] = {}
     for hit in hits:
         answers = hit.why.get("words", 0) > 0 or hit.why.get("around", 0) > _LEAST
-        if hit.score >= _LEAST and (answers or hit.why.get("meaning", 0) >= _NEAR):
+        if hit.score >= _LEAST and (answers or hit.why.get("cosine", 0) >= _NEAR):
             kept.setdefault(" ".join(hit.memory.content.casefold().split()), hit)
     return list(kept.values())
 

@@ -83,6 +83,12 @@ class TurnRecorder:
                 Passing(session_id=self.turn.session_id, turn_id=self.turn.id, delta=delta)
             )
 
+    async def told(self, kind: str) -> list[Event]:
+        """The events of one type that the session has already."""
+        session_id = self.turn.session_id
+        known = await self._database.read(lambda tx: events.of_type(tx, session_id, kind))
+        return [recorded.event for recorded in known]
+
     def now(self) -> datetime:
         """The present moment."""
         return self._clock.now()

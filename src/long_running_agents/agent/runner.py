@@ -41,7 +41,6 @@ from long_running_agents.tools.containment import Containment
 from long_running_agents.tools.deps import TurnDeps
 from long_running_agents.tools.gate import Gate
 from long_running_agents.tools.ring import Rings
-from long_running_agents.tools.selection import tool_search
 
 log = logging.getLogger(__name__)
 
@@ -91,7 +90,6 @@ class TurnRunner:
         self._settings = settings
         self._prices = PriceList()
         self._gauges = Gauges(settings.windows)
-        self._tool_search = tool_search()
         self._agent: Agent[TurnDeps, str | DeferredToolRequests] = Agent(
             deps_type=TurnDeps,
             output_type=[str, DeferredToolRequests],
@@ -159,7 +157,6 @@ class TurnRunner:
             model_settings=self._settings.model,
             instructions=self._settings.instructions(),
             usage_limits=UsageLimits(request_limit=None),
-            toolsets=[self._tool_search] if run.fitting.active else None,
             capabilities=[run.rings],
         )
         if isinstance(result.output, DeferredToolRequests):
@@ -180,7 +177,6 @@ class _Run:
         prices: PriceList,
     ) -> None:
         self.recorder = recorder
-        self.fitting = fitting
         self._clock = clock
         self._limits = settings.limits.times(1 + recorder.turn.renewals)
         self.words = Words(

@@ -11,12 +11,14 @@ from long_running_agents.domain.budget import Limits
 from long_running_agents.domain.events import (
     Event,
     ModelFellBack,
+    PromptTruncated,
     RequestRetried,
     StepBegan,
     WordsArrived,
 )
 from long_running_agents.domain.ports import Clock
 from long_running_agents.models.listening import Choice, ListeningModel
+from long_running_agents.models.truncation import Truncation, taken
 from long_running_agents.tools.ring import Ask, Ring
 
 Choices = Callable[[], Sequence[Choice]]
@@ -45,13 +47,15 @@ class Words(Ring):
         self._limits = limits
         self._clock = clock
         self._fallback: ModelFellBack | None = None
+        self._truncated: PromptTruncated | None = None
+        self._known_to_truncate: set[str] = set()
 
     @override
     async def request(self, context: ModelRequestContext, ask: Ask) -> ModelResponse:
         self.heard.clear()
         choices = self.choices()
         self.answering = choices[0].name
-        self._fallback = None
+        self._fallback = self._truncated = None
         spent = self._recorder.spent
         self._recorder.whisper(
             StepBegan(
@@ -64,11 +68,32 @@ class Words(Ring):
         context.model = ListeningModel(
             choices, retries=self._retries, clock=self._clock, listener=self
         )
-        return await ask(context)
+        response, truncation = taken(await ask(context))
+        if truncation is not None:
+            await self._warn(truncation, choices)
+        return response
+
+    async def _warn(self, truncation: Truncation, choices: Sequence[Choice]) -> None:
+        """Say that the model does not see all of it, unless this session has heard so."""
+        model = self.answering
+        if model in self._known_to_truncate:
+            return
+        self._known_to_truncate.add(model)
+        roomier = {choice.name: choice.roomier for choice in choices}[model]
+        fitted = f"Or set agent.model.context_window to {truncation.read}: requests then fit."
+        news = PromptTruncated(
+            model=model,
+            sent_tokens=truncation.sent,
+            window=truncation.read,
+            hint=f"{roomier} {fitted}".lstrip(),
+        )
+        told = await self._recorder.told(news.type)
+        if not any(isinstance(each, PromptTruncated) and each.model == model for each in told):
+            self._truncated = news
 
     def news(self) -> list[Event]:
         """What the step's facts should say about the model."""
-        return [] if self._fallback is None else [self._fallback]
+        return [event for event in (self._fallback, self._truncated) if event is not None]
 
     def words(self, text: str) -> None:
         """A few more words arrived."""

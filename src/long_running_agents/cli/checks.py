@@ -152,7 +152,7 @@ def model(loaded: Loaded) -> Check:
         name = names.parse(found.name, settled)
         names.require(name, settled, loaded.variables)
         if name.provider == names.LOCAL:
-            Embedded(Home(loaded.home).models).ready(name.model)
+            Embedded(Home(loaded.home).models).check(name.model)
     except LraError as error:
         return Check("model", State.PROBLEM, error.message, error.hint)
     if chosen.base_url:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
@@ -13,7 +14,6 @@ from long_running_agents.errors import Busy, LraError
 if TYPE_CHECKING:
     from long_running_agents.config import Loaded
     from long_running_agents.domain.ports import Clock
-    from long_running_agents.models.detection import Found
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,6 @@ async def examine_models(
     from long_running_agents.models.factory import ModelFactory
 
     settings = loaded.settings.agent.model
-    found = await looking.servers(settings)
     examined: list[Examined] = []
     async with httpx2.AsyncClient(timeout=settings.timeout) as client:
         from long_running_agents.cli.offering import embedded_of
@@ -47,7 +46,7 @@ async def examine_models(
             note(f"examining {name} …")
             try:
                 choice = factory.choices(name)[0]
-                window = _window(found, choice.model.base_url, choice.model.model_name)
+                window = partial(looking.window, client, loaded, choice.name)
                 card = await examine(choice, clock, window=window)
             except LraError as error:
                 examined.append(Examined(name, error=error.message, hint=error.hint))
@@ -69,18 +68,6 @@ async def _store(loaded: "Loaded", clock: "Clock", cards: Sequence[Card]) -> Non
                 await database.write(lambda tx, card=card: stored.put(tx, card))
     except Busy as error:
         note(f"The card is not kept. {error}")
-
-
-def _window(found: "Sequence[Found]", base_url: str | None, model: str) -> int | None:
-    """The context window, where a server says it."""
-    windows = [
-        each.context_window
-        for server in found
-        if server.base_url == base_url
-        for each in server.models
-        if each.name == model
-    ]
-    return windows[0] if windows else None
 
 
 async def names_to_examine(loaded: "Loaded") -> list[str]:

@@ -12,7 +12,7 @@ from long_running_agents.models import choosing, looking, names
 
 if TYPE_CHECKING:
     from long_running_agents.config import Loaded
-    from long_running_agents.models.detection import Found
+    from long_running_agents.models.detection import Found, FoundModel
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +41,7 @@ class Listed:
 async def listed(loaded: "Loaded") -> list[Listed]:
     """Look around, and list every model once."""
     settings = loaded.settings.agent.model
-    found = await looking.servers(settings)
+    found = await looking.servers(settings, idle=True)
     embedded = embedded_of(loaded)
     here = embedded.installed()
     every = [
@@ -101,10 +101,18 @@ def _served(server: "Found") -> list[Listed]:
             name=server.full_name(model),
             source=source,
             context_window=model.context_window,
-            note="loaded" if model.loaded else "" if model.chats else "for embeddings",
+            note=_state(model),
         )
         for model in server.models
     ]
+
+
+def _state(model: "FoundModel") -> str:
+    if not model.chats:
+        return "for embeddings"
+    if model.assumed:
+        return "not loaded; the window is the usual one"
+    return "loaded" if model.loaded else ""
 
 
 def _once(every: Sequence[Listed], chosen: str) -> list[Listed]:
@@ -146,9 +154,7 @@ def _with_card(loaded: "Loaded", each: Listed, cards: Mapping[tuple[str, str], C
         name = names.parse(each.name, settings)
     except LraError:
         return each
-    server = names.server_of(name, settings)
-    endpoint = server.base_url.rstrip("/") if server else name.provider
-    card = cards.get((loaded.redact(endpoint), name.model))
+    card = cards.get((loaded.redact(names.endpoint_of(name, settings)), name.model))
     if card is None:
         return each
     found = f"tools: {card.tools}, checked {moment(card.checked_at)}"

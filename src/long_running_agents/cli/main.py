@@ -10,7 +10,7 @@ from typing_extensions import override
 
 from long_running_agents import __version__
 from long_running_agents.cli import failures
-from long_running_agents.cli.options import COLOR_CHOICES, Options
+from long_running_agents.cli.options import COLOR_CHOICES, Options, accept_shared
 
 _HERE = "long_running_agents.cli"
 
@@ -43,7 +43,7 @@ class LazyGroup(click.Group):
         if cmd_name not in COMMANDS:
             return None
         module, attribute, _ = COMMANDS[cmd_name]
-        return getattr(import_module(f"{_HERE}.{module}"), attribute)
+        return accept_shared(getattr(import_module(f"{_HERE}.{module}"), attribute))
 
     @override
     def resolve_command(

@@ -91,9 +91,13 @@ def use(options: Options, name: str) -> None:
 
 def _embedded_name(loaded: "Loaded", name: "Name") -> "Name":
     from long_running_agents.cli.offering import embedded_of
-    from long_running_agents.models.names import Name
+    from long_running_agents.models.names import Name, own_weights
 
     embedded = embedded_of(loaded)
+    if (own := own_weights(name.model)) is not None:
+        embedded.check(name.model)
+        # Whole, since the next command may be run somewhere else.
+        return Name(name.provider, str(own.absolute()))
     weights = embedded.weights(name.model)
     if not embedded.path(weights).is_file():
         note(f"Its weights are not here yet: 'lra models pull {weights.name}' fetches them.")
@@ -190,19 +194,46 @@ def pull(options: Options, name: str, source: Path | None, yes: bool) -> None:
 
 @models.command()
 @click.argument("name", required=False, default="")
+@click.option(
+    "--path",
+    type=click.Path(exists=True, path_type=Path),
+    help="Weights of your own: a GGUF file, or a folder as save_pretrained writes it.",
+)
+@click.option(
+    "--engine",
+    type=click.Choice(["llama", "transformers"]),
+    help="What runs them; unset takes llama for a file and transformers for a folder.",
+)
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to bind.")
 @click.option("--port", default=8089, show_default=True, type=click.IntRange(0, 65535))
 @click.option("--key", default="", help="The key that clients must show.", envvar="AGENT_MODEL_KEY")
 @pass_options
-def serve(options: Options, name: str, host: str, port: int, key: str) -> None:
-    """Offer an embedded model to other programs as a chat-completions server."""
+def serve(
+    options: Options,
+    name: str,
+    path: Path | None,
+    engine: str | None,
+    host: str,
+    port: int,
+    key: str,
+) -> None:
+    """Offer an embedded model, or weights of your own, as a chat-completions server."""
     from long_running_agents.cli.offering import embedded_of
 
     if host not in ("127.0.0.1", "::1", "localhost") and not key:
         raise UsageError(
             f"Anybody who can reach {host} could use the model.", hint="Give a --key as well."
         )
+    if path is not None and name:
+        raise UsageError("NAME and --path name different weights.", hint="Give one of them.")
     embedded = embedded_of(options.load())
-    weights = embedded.weights(name.removeprefix("local:"))
-    note(f"{weights.name} at http://{host}:{port}/v1, Ctrl-C stops it")
-    asyncio.run(embedded.serve(weights.name, host, port, key))
+    wanted = name.removeprefix("local:")
+    if path is not None:
+        wanted = str(path.absolute())
+    elif "/" not in wanted:
+        wanted = embedded.weights(wanted).name
+
+    def ready(address: str) -> None:
+        note(f"{wanted} at {address}, Ctrl-C stops it")
+
+    asyncio.run(embedded.serve(wanted, host, port, key, kind=engine, ready=ready))

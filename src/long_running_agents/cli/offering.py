@@ -86,7 +86,13 @@ def _tell(chosen: "Chosen") -> None:
 
 async def _embedded(loaded: "Loaded", name: str) -> str:
     """Have the weights of an embedded model here: naming it was agreeing to the download."""
+    from long_running_agents.models.names import own_weights
+
     embedded = embedded_of(loaded)
+    if (own := own_weights(name)) is not None:
+        embedded.check(name)
+        # Whole, since the session may go on somewhere else.
+        return f"{_LOCAL}{own.absolute()}"
     weights = embedded.weights(name)
     embedded.require_runtime()
     if not embedded.path(weights).is_file():

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import click
@@ -15,7 +15,7 @@ COLOR_CHOICES = ("auto", "always", "never")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """What was said before the command's name."""
+    """What was said before the command's name, or after it."""
 
     home: str | None = None
     color: str = "auto"
@@ -35,6 +35,38 @@ class Options:
         if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
             return False
         return True if os.environ.get("FORCE_COLOR") else None
+
+
+def accept_shared(command: click.Command) -> click.Command:
+    """Let a command and those below it take the shared options after their names, too.
+
+    Its help does not repeat them: that of the program shows them once.
+    """
+    if not any(parameter.name == "home" for parameter in command.params):
+        command.params += [
+            click.Option(["--home"], hidden=True, expose_value=False, callback=_take),
+            click.Option(
+                ["--color"],
+                type=click.Choice(COLOR_CHOICES),
+                hidden=True,
+                expose_value=False,
+                callback=_take,
+            ),
+            click.Option(
+                ["--debug"], is_flag=True, hidden=True, expose_value=False, callback=_take
+            ),
+        ]
+    for child in command.commands.values() if isinstance(command, click.Group) else ():
+        accept_shared(child)
+    return command
+
+
+def _take(ctx: click.Context, parameter: click.Parameter, value: object) -> None:
+    """Let what stands nearer to the end count."""
+    if not value:
+        return
+    ctx.obj = replace(ctx.ensure_object(Options), **{parameter.name: value})
+    ctx.color = ctx.obj.colored()
 
 
 pass_options = click.make_pass_decorator(Options, ensure=True)

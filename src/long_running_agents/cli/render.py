@@ -13,6 +13,7 @@ from long_running_agents.domain.events import (
     ModelChanged,
     ModelFellBack,
     Passing,
+    PromptTruncated,
     Recorded,
     RequestRetried,
     StepBegan,
@@ -103,6 +104,12 @@ class Renderer:
                 await self._screen.alarm(f"error: {message}\n  {hint}".rstrip())
             case ToolReturned(outcome="uncertain", result_preview=preview):
                 await self._screen.alarm(one_line(preview))
+            case PromptTruncated():
+                await self._screen.alarm(
+                    f"{event.model} has read only {event.window:,} of about"
+                    f" {event.sent_tokens:,} tokens: it does not know how this began, its"
+                    f" instructions included.\n  {event.hint}"
+                )
             case TurnResumed():
                 await self._screen.alarm(
                     f"{sign('resumed')} this turn was cut off and goes on by itself"

@@ -136,6 +136,22 @@ class ModelFellBack(_Shape):
     reason: str
 
 
+class PromptTruncated(_Shape):
+    """A server has read only the end of what it was sent: the model works without the beginning.
+
+    Told once for each model of a session.
+    """
+
+    type: Literal["prompt_truncated"] = "prompt_truncated"
+    model: str
+    sent_tokens: int
+    """What was sent, about."""
+    window: int
+    """What the server says it has read: all that it has room for."""
+    hint: str
+    """What mends it."""
+
+
 class ModelChanged(_Shape):
     """A person chose another model for the session."""
 
@@ -200,6 +216,7 @@ Event = Annotated[
     | TextWritten
     | TasksChanged
     | ModelFellBack
+    | PromptTruncated
     | ModelChanged
     | TurnDone
     | TurnStopped

@@ -18,6 +18,7 @@ from long_running_agents.domain.ports import Clock
 from long_running_agents.errors import UsageError
 from long_running_agents.memory import words
 from long_running_agents.store import (
+    events,
     memories,
     memory_descent,
     memory_remains,
@@ -120,7 +121,9 @@ def _meant(tx: Transaction, owner: str, selection: Selection) -> Forgetting:
 
 
 def _remove(tx: Transaction, owner: str, gone: Sequence[Memory]) -> list[MemoryId]:
-    memories.remove(tx, owner, [memory.id for memory in gone])
+    ids = [memory.id for memory in gone]
+    events.scrub_recalled(tx, frozenset(ids))
+    memories.remove(tx, owner, ids)
     memory_descent.revive(tx, gone, words.indexed)
     return _relink(tx, owner, gone)
 

@@ -170,7 +170,7 @@ class Memories:
             _well_formed(draft)
             for draft in conversation.drafts(turn, agent, [known[n] for n in sorted(known)])
         ]
-        texts = await self._texts(owner, drafts, apart_from=turn.id)
+        texts = await self._texts(owner, drafts, anew=turn.id)
         vectors = await self.vectors.of(texts)
         now = self.clock.now()
 
@@ -297,18 +297,18 @@ class Memories:
         if session is None:
             return memories.add(tx, owner, draft, words.indexed, now)
         if session not in latest and (last := memory_talk.last_said(tx, owner, session)):
-            latest[session] = last.id
+            latest[session] = last
         memory = memories.add(tx, owner, draft, words.indexed, now, previous=latest.get(session))
         latest[session] = memory.id
         return memory
 
     async def _texts(
-        self, owner: str, drafts: Sequence[Draft], *, apart_from: TurnId | None = None
+        self, owner: str, drafts: Sequence[Draft], *, anew: TurnId | None = None
     ) -> list[str]:
         """What the vectors of drafts stand for: each with what was said just before it."""
         if all(draft.kind is not Kind.CONVERSATION for draft in drafts):
             return [self.database.redact(draft.content) for draft in drafts]
-        return await self.database.read(lambda tx: _with_context(tx, owner, drafts, apart_from))
+        return await self.database.read(lambda tx: _with_context(tx, owner, drafts, anew))
 
     async def _alike(
         self, viewer: Viewer, draft: Draft, vector: Vectors | None, now: datetime
@@ -356,7 +356,7 @@ def _replaceable(tx: Transaction, viewer: Viewer, number: MemoryId) -> Memory:
 
 
 def _with_context(
-    tx: Transaction, owner: str, drafts: Sequence[Draft], apart_from: TurnId | None
+    tx: Transaction, owner: str, drafts: Sequence[Draft], anew: TurnId | None
 ) -> list[str]:
     """Each content with what was said just before it: that is what its vector stands for."""
     said: dict[SessionId, str] = {}
@@ -367,8 +367,8 @@ def _with_context(
             texts.append(content)
             continue
         if session not in said:
-            last = memory_talk.last_said(tx, owner, session, apart_from=apart_from)
-            said[session] = "" if last is None else last.content
+            last = memory_talk.last_said(tx, owner, session, anew=anew)
+            said[session] = "" if last is None else memories.get(tx, owner, last).content
         texts.append(words.in_context(said[session], content))
         said[session] = content
     return texts

@@ -8,6 +8,7 @@ import numpy as np
 from long_running_agents.memory import words
 from long_running_agents.memory.ranking import Mask, WordMatch
 from long_running_agents.memory.shelf import Shelf
+from long_running_agents.memory.word_forms import forms
 from long_running_agents.store import memory_words
 from long_running_agents.store.database import Transaction
 
@@ -28,6 +29,8 @@ class Reading:
     """The one actor it names."""
     meaning: str
     """What is left of it without names and little words."""
+    wanted: int
+    """The signs that an answer should have."""
 
 
 def read(
@@ -43,6 +46,7 @@ def read(
         matches=matches,
         actor=next(iter(actors.values())) if len(actors) == 1 else None,
         meaning=" ".join(meaning),
+        wanted=words.wanted(question),
     )
 
 
@@ -75,10 +79,10 @@ def _matches(
     rare: list[WordMatch] = []
     common: list[WordMatch] = []
     for word in asked:
-        ids = memory_words.having(tx, word, most=most + 1)
+        ids = memory_words.having(tx, forms(word), most=most + 1)
         if len(ids) > most and own < len(shelf) // 2:
             # Others say it often; what this owner said must not be crowded out.
-            ids = memory_words.having(tx, word, most=most + 1, owner=owner)
+            ids = memory_words.having(tx, forms(word), most=most + 1, owner=owner)
         share = _NAME_SHARE if word in names else 1.0
         match = WordMatch(word, shelf.slots(ids[::-1]), share)
         (common if len(ids) > most else rare).append(match)

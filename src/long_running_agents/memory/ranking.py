@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from long_running_agents.domain.memory import Fusion, Kind
 from long_running_agents.memory.shelf import Shelf, Slots
+from long_running_agents.memory.words import QUESTION
 from long_running_agents.store.memory_entries import KINDS
 
 Scores: TypeAlias = NDArray[np.floating[Any]]
@@ -24,16 +25,20 @@ Mask: TypeAlias = NDArray[np.bool_]
 class Weights:
     """How much each part of the search counts."""
 
-    words: float = 1.0
+    words: float = 0.75
     """The question's words in the memory itself."""
     around: float = 1.75
     """The question's words in what was said around it."""
     meaning: float = 1.0
     beside: float = 0.6
     """The score of what was said just before or after."""
-    actor: float = 0.45
+    answer: float = 0.25
+    """How much more that is when it was said before and is a question."""
+    actor: float = 0.4
     telling: float = 0.15
-    session: float = 0.6
+    wanted: float = 0.25
+    """Saying when, or how many, if that is what was asked."""
+    session: float = 0.7
     """How well the whole session answers."""
     date: float = 0.3
 
@@ -61,6 +66,8 @@ class Evidence:
     """How near they are, from 0 to 1."""
     actor: int | None = None
     """The one actor the question names."""
+    wanted: int = 0
+    """The signs that an answer should have."""
     in_period: Mask | None = None
     """For each slot, whether it happened when the question asks about."""
 
@@ -74,26 +81,30 @@ class Ranked:
     parts: Mapping[str, Scores]
 
 
-_AROUND = ((-2, 0.2), (2, 0.4), (-1, 0.4), (1, 0.8), (0, 1.0))
+_AROUND = ((-2, 0.25), (-1, 0.5), (2, 0.5), (1, 0.8), (0, 1.0))
 """How much a word counts for what was said so many places later, the weakest first."""
 _SATURATION = 1.2
 _OWN_LENGTH = 0.25
 _AROUND_LENGTH = 0.5
 _KEPT = 600
 _MANY = 3 * _KEPT
+_PROMISING = 2_000
+_CROWD = 3 * _PROMISING
 _BEST_OF_SESSION = 3
 _RRF = 60
 _CONVERSATION = KINDS.index(Kind.CONVERSATION)
+_STRUCTURE = ("kind", "actor", "signs", "telling", "session")
 
 
 def rank(
     shelf: Shelf, evidence: Evidence, weights: Weights, *, limit: int, fusion: Fusion = "weights"
 ) -> Ranked:
     """Bring the evidence together."""
-    found = _candidates(shelf, evidence)
+    terms = _terms(evidence)
+    found = _candidates(shelf, evidence, terms)
     if not len(found.slots):
         return Ranked(found.slots, np.empty(0, np.float32), {})
-    words, around = _keyword_arm(shelf, evidence, found)
+    words, around = _keyword_arm(shelf, terms, found)
     meaning = np.zeros(len(found.slots), np.float32)
     meaning[found.place(evidence.near)] = evidence.nearness
     parts = {"words": words, "around": around, "meaning": meaning}
@@ -104,8 +115,27 @@ def rank(
         found, total, parts = _narrowed(shelf, found, total, parts)
         scores = _structured(shelf, evidence, weights, found, total, parts)
     order = np.argsort(-scores, kind="stable")[:limit]
-    best = _scaled(scores[order])
-    return Ranked(found.slots[order], best, {name: part[order] for name, part in parts.items()})
+    scores = _scaled(scores[order])
+    return Ranked(found.slots[order], scores, {name: part[order] for name, part in parts.items()})
+
+
+@dataclass(frozen=True, slots=True)
+class _Term:
+    """A word of the question: who has it among the eligible, and how much it tells."""
+
+    slots: Slots
+    rarity: float
+
+
+def _terms(evidence: Evidence) -> list[_Term]:
+    everything = np.count_nonzero(evidence.eligible)
+    terms: list[_Term] = []
+    for match in evidence.words:
+        slots = match.slots[evidence.eligible[match.slots]]
+        if count := len(slots):
+            rarity = np.log1p((everything - count + 0.5) / (count + 0.5)) * match.share
+            terms.append(_Term(slots, float(rarity)))
+    return terms
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,38 +158,58 @@ class _Candidates:
         return self.places[slots]
 
 
-def _candidates(shelf: Shelf, evidence: Evidence) -> _Candidates:
+def _candidates(shelf: Shelf, evidence: Evidence, terms: Sequence[_Term]) -> _Candidates:
+    # In all of these the last place is for -1, where nothing is.
     marked = np.zeros(len(shelf) + 1, np.bool_)
-    for match in evidence.words:
-        marked[match.slots] = True
+    for term in terms:
+        marked[term.slots] = True
+    if evidence.in_period is not None:
+        marked[:-1] |= evidence.in_period & evidence.eligible
+    slots = np.flatnonzero(marked)
+    if len(slots) > _CROWD:
+        slots = slots[best(_promise(shelf, terms, slots), _PROMISING)]
+        marked[:] = False
+        marked[slots] = True
     marked[evidence.near] = True
     for _ in range(2):
-        # The last place is for -1, where nothing is.
         slots = np.flatnonzero(marked[:-1])
         marked[shelf.before[slots]] = True
         marked[shelf.after[slots]] = True
-    if evidence.in_period is not None:
-        marked[:-1] |= evidence.in_period
     return _Candidates.of(np.flatnonzero(marked[:-1] & evidence.eligible), len(shelf))
 
 
-def _keyword_arm(shelf: Shelf, evidence: Evidence, found: _Candidates) -> tuple[Scores, Scores]:
+def _promise(shelf: Shelf, terms: Sequence[_Term], slots: Slots) -> Scores:
+    """Roughly how many telling words are in and right beside some slots."""
+    own = np.zeros(len(shelf) + 1, np.float32)
+    for term in terms:
+        own[term.slots] += term.rarity
+    (_, earlier), (_, later) = _AROUND[3], _AROUND[1]
+    beside = earlier * own[shelf.before[slots]] + later * own[shelf.after[slots]]
+    return own[slots] + beside
+
+
+def best(scores: Scores, count: int) -> NDArray[np.int64]:
+    """Where the best scores are; of equal ones the last, which is the latest."""
+    limit = np.partition(scores, -count)[-count]
+    above = np.flatnonzero(scores > limit)
+    level = np.flatnonzero(scores == limit)[len(above) - count :]
+    return np.sort(np.concatenate([above, level]))
+
+
+def _keyword_arm(shelf: Shelf, terms: Sequence[_Term], found: _Candidates) -> tuple[Scores, Scores]:
     """Scores by words, of the memory itself and of what was said around it."""
     own = np.zeros(len(found.slots), np.float32)
     around = np.zeros(len(found.slots), np.float32)
-    everything = np.count_nonzero(evidence.eligible)
-    for match in evidence.words:
-        slots = match.slots[evidence.eligible[match.slots]]
-        count = len(slots)
-        if not count:
-            continue
-        rarity = np.log1p((everything - count + 0.5) / (count + 0.5)) * match.share
-        own[found.place(slots)] += rarity
+    sources = [(_moved(shelf, found.slots, -distance), share) for distance, share in _AROUND]
+    has = np.zeros(len(shelf) + 1, np.bool_)
+    for term in terms:
+        has[term.slots] = True
         here = np.zeros(len(found.slots), np.float32)
-        for distance, share in _AROUND:
-            moved = _moved(shelf, slots, distance)
-            here[found.place(moved[evidence.eligible[moved]])] = share
-        around += rarity * here
+        for slots, share in sources:
+            here[has[slots]] = share
+        own += term.rarity * (here == 1)
+        around += term.rarity * here
+        has[term.slots] = False
     lengths = shelf.entries["length"][found.slots].astype(np.float32)
     before = shelf.before[found.slots]
     both = lengths + np.where(before >= 0, shelf.entries["length"][before], 0)
@@ -170,11 +220,10 @@ def _keyword_arm(shelf: Shelf, evidence: Evidence, found: _Candidates) -> tuple[
 
 
 def _moved(shelf: Shelf, slots: Slots, distance: int) -> Slots:
-    """The slots so many places later in their conversations; earlier if negative."""
+    """For each slot the one so many places later in its conversation, or -1."""
     step = shelf.after if distance > 0 else shelf.before
     for _ in range(abs(distance)):
-        slots = step[slots].astype(np.int64)
-        slots = slots[slots >= 0]
+        slots = np.where(slots >= 0, step[slots], -1)
     return slots
 
 
@@ -188,11 +237,11 @@ def _narrowed(
     """Only the best candidates and what is beside them, when there are very many."""
     if len(total) <= _MANY:
         return found, total, parts
-    best = np.argpartition(-total, _KEPT)[:_KEPT]
+    chosen = best(total, _KEPT)
     kept = np.zeros(len(total) + 1, np.bool_)
-    kept[best] = True
+    kept[chosen] = True
     for step in (shelf.before, shelf.after):
-        kept[found.place(step[found.slots[best]])] = True
+        kept[found.place(step[found.slots[chosen]])] = True
     row = np.flatnonzero(kept[:-1])
     narrow = _Candidates.of(found.slots[row], len(shelf))
     return narrow, total[row], {name: part[row] for name, part in parts.items()}
@@ -207,34 +256,40 @@ def _structured(
     parts: dict[str, Scores],
 ) -> Scores:
     """Add what the structure of the conversation says."""
-    entries = shelf.entries[found.slots]
+    entries = {name: shelf.entries[name][found.slots] for name in _STRUCTURE}
     talk = entries["kind"] == _CONVERSATION
     base = _scaled(total)
-    beside = _beside(shelf, found, base)
+    beside = _beside(shelf, weights, found, base)
     # What is no part of a conversation has nothing beside it and speaks for itself.
     scores = _scaled(base + weights.beside * np.where(talk, beside, base))
+    parts["beside"] = weights.beside * beside
     if evidence.actor is not None:
         parts["actor"] = weights.actor * (entries["actor"] == evidence.actor).astype(np.float32)
         scores = scores + parts["actor"]
-    scores = _scaled(scores + weights.telling * np.where(talk, entries["telling"], 0))
+    if evidence.wanted:
+        has = (entries["signs"] & evidence.wanted) > 0
+        parts["wanted"] = weights.wanted * has.astype(np.float32)
+        scores = scores + parts["wanted"]
+    parts["telling"] = weights.telling * np.where(talk, entries["telling"], 0).astype(np.float32)
+    scores = _scaled(scores + parts["telling"])
     session = _session_mean(entries["session"], scores)
     session = np.where(talk & (entries["session"] > 0), session, scores)
-    scores = _scaled(scores + weights.session * session)
-    parts |= {"beside": weights.beside * beside, "session": weights.session * session}
+    parts["session"] = weights.session * session
+    scores = _scaled(scores + parts["session"])
     if evidence.in_period is not None:
         parts["date"] = weights.date * evidence.in_period[found.slots].astype(np.float32)
         scores = scores + parts["date"]
     return scores
 
 
-def _beside(shelf: Shelf, found: _Candidates, base: Scores) -> Scores:
+def _beside(shelf: Shelf, weights: Weights, found: _Candidates, base: Scores) -> Scores:
     """The better of the scores just before and just after."""
-    best = np.zeros(len(base), np.float32)
+    # The last place, for -1, has no score; neither has whatever is no candidate.
     everywhere = np.append(base, np.float32(0))
-    for step in (shelf.before, shelf.after):
-        # The last place, for -1, has no score; neither has whatever is no candidate.
-        best = np.maximum(best, everywhere[found.place(step[found.slots])])
-    return best
+    before, after = shelf.before[found.slots], shelf.after[found.slots]
+    asked = (before >= 0) & ((shelf.entries["signs"][before] & QUESTION) > 0)
+    earlier = everywhere[found.place(before)] * np.where(asked, 1 + weights.answer, 1)
+    return np.maximum(earlier, everywhere[found.place(after)]).astype(np.float32)
 
 
 def _session_mean(sessions: NDArray[np.int32], scores: Scores) -> Scores:
@@ -244,8 +299,8 @@ def _session_mean(sessions: NDArray[np.int32], scores: Scores) -> Scores:
     first = np.flatnonzero(np.append(True, grouped[1:] != grouped[:-1]))
     place = np.arange(len(grouped)) - np.repeat(first, np.diff(np.append(first, len(grouped))))
     group = np.cumsum(np.append(False, grouped[1:] != grouped[:-1]))
-    best = place < _BEST_OF_SESSION
-    sums = np.bincount(group[best], np.maximum(scores[order][best], 0))
+    leading = place < _BEST_OF_SESSION
+    sums = np.bincount(group[leading], np.maximum(scores[order][leading], 0))
     means = np.empty(len(scores), np.float32)
     means[order] = (sums / _BEST_OF_SESSION)[group]
     return means

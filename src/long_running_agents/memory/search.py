@@ -1,16 +1,18 @@
 """The search: one call from a question to the memories that answer it, each with its reasons."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from long_running_agents.domain.memory import Found, Hit, Query, Viewer
 from long_running_agents.domain.ports import Clock
 from long_running_agents.errors import EmbedderFailed
-from long_running_agents.memory.dates import matches_all, periods
-from long_running_agents.memory.eligible import eligible
+from long_running_agents.memory.dates import Stretch, matches_all, periods
+from long_running_agents.memory.eligible import Sight
 from long_running_agents.memory.embedding.port import Embedder, Vectors
-from long_running_agents.memory.nearness import Near, nearest
+from long_running_agents.memory.nearness import Near, nearest, nothing
 from long_running_agents.memory.question import Reading, read
 from long_running_agents.memory.ranking import Evidence, Mask, Ranked, Weights, rank
 from long_running_agents.memory.shelf import Shelf, Shelves
@@ -18,10 +20,6 @@ from long_running_agents.store import memories, memory_vectors
 from long_running_agents.store.database import Database, Transaction
 
 NO_EMBEDDER = "there is no embedder, so only words were compared"
-
-_DAY = 86_400_000_000
-_EPOCH = 719_163
-"""1 January 1970, in days of the calendar."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +45,7 @@ class Search:
         self._clock = clock
         self._weights = weights or Weights()
         self._shelves = Shelves()
+        self._sight = Sight()
 
     async def find(self, viewer: Viewer, query: Query) -> Found:
         """The memories that answer a question best."""
@@ -76,9 +75,9 @@ class Search:
             space = memory_vectors.space(tx, self._embedder.space)
             dimensions = self._embedder.dimensions
         shelf = self._shelves.current(tx, space, dimensions)
-        allowed = eligible(shelf, viewer, query, self._clock.now())
+        allowed = self._sight.eligible(shelf, viewer, query, self._clock.now())
         if query.source is not None:
-            allowed &= _from_source(tx, shelf, viewer, query.source)
+            allowed = allowed & _from_source(tx, shelf, viewer, query.source)
         reading = read(tx, shelf, query.text, allowed, shelf.names.get(viewer.owner))
         return _Prepared(shelf, space, allowed, reading)
 
@@ -98,8 +97,7 @@ class Search:
 
     def _near(self, tx: Transaction, prepared: _Prepared, vector: Vectors | None) -> Near:
         if vector is None or prepared.space is None:
-            nothing = np.empty(0, np.float32)
-            return Near(np.empty(0, np.int64), nothing, nothing)
+            return nothing()
         return nearest(tx, prepared.shelf, prepared.space, vector, prepared.eligible)
 
     def _hits(
@@ -117,6 +115,7 @@ class Search:
             near=near.slots,
             nearness=near.nearness,
             actor=prepared.reading.actor,
+            wanted=prepared.reading.wanted,
             in_period=self._in_period(prepared, query),
         )
         ranked = rank(
@@ -128,8 +127,16 @@ class Search:
         asked = periods(query.text, query.as_of or self._clock.now())
         if not asked:
             return None
-        days = prepared.shelf.entries["event"] // _DAY + _EPOCH
-        return matches_all(asked, days.astype(np.int32))
+        return _inside(asked, prepared.shelf.days)
+
+
+def _inside(asked: Sequence[Stretch], days: NDArray[np.int32]) -> Mask:
+    """For each slot, whether its day is in a stretch: asked once a day, not once a memory."""
+    if not len(days):
+        return np.zeros(0, np.bool_)
+    first, last = int(days.min()), int(days.max())
+    calendar = np.arange(first, last + 1, dtype=np.int32)
+    return matches_all(asked, calendar)[days - first]
 
 
 def _from_source(tx: Transaction, shelf: Shelf, viewer: Viewer, source: str) -> Mask:

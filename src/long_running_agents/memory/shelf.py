@@ -22,6 +22,10 @@ Slots: TypeAlias = NDArray[np.int64]
 Bits: TypeAlias = NDArray[np.uint64]
 
 ENTRY = np.dtype([(name, f"<{code}") for name, code in FIELDS])
+DAY = 86_400_000_000
+"""A day in microseconds."""
+EPOCH = 719_163
+"""1 January 1970, in days of the calendar."""
 
 _NOWHERE = -1
 _GROWTH = 1.5
@@ -32,16 +36,20 @@ _MOST_CHANGES = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Shelf:
-    """The arrays as one search sees them; nobody changes a row that is visible here."""
+    """The arrays as one search sees them, each with a place for every slot."""
 
+    revision: int
     ids: Slots
-    entries: NDArray[Any]
+    entries: Mapping[str, NDArray[Any]]
+    """The fields of the entries, each in an array of its own: most questions are about one."""
+    days: NDArray[np.int32]
+    """When it happened, in days of the calendar."""
     before: NDArray[np.int32]
     """The slot of what was said just before, or -1."""
     after: NDArray[np.int32]
     """The slot of what was said just after, or -1."""
     bits: Bits
-    """The signs of each vector."""
+    """The signs of each vector, 64 to a word; a row for each word."""
     embedded: NDArray[np.bool_]
     gone: NDArray[np.bool_]
     names: Mapping[str, int]
@@ -51,7 +59,7 @@ class Shelf:
     def __len__(self) -> int:
         return len(self.ids)
 
-    def slots(self, ids: Sequence[int]) -> Slots:
+    def slots(self, ids: Sequence[int] | Slots) -> Slots:
         """The slots of memories, as far as they are on the shelf."""
         return _places(self.ids, np.asarray(ids, np.int64))
 
@@ -69,10 +77,11 @@ class Shelves:
         self._revision = 0
         self._count = 0
         self._ids = np.empty(0, np.int64)
-        self._entries = np.empty(0, ENTRY)
+        self._entries = {name: np.empty(0, ENTRY[name]) for name in ENTRY.names or ()}
+        self._days = np.empty(0, np.int32)
         self._before = np.empty(0, np.int32)
         self._after = np.empty(0, np.int32)
-        self._bits = np.empty((0, self._words), np.uint64)
+        self._bits = np.empty((self._words, 0), np.uint64)
         self._embedded = np.empty(0, np.bool_)
         self._gone = np.empty(0, np.bool_)
         self._names: dict[str, int] = {}
@@ -92,11 +101,13 @@ class Shelves:
     def _view(self) -> Shelf:
         count = self._count
         return Shelf(
+            revision=self._revision,
             ids=self._ids[:count],
-            entries=self._entries[:count],
+            entries={name: column[:count] for name, column in self._entries.items()},
+            days=self._days[:count],
             before=self._before[:count],
             after=self._after[:count],
-            bits=self._bits[:count],
+            bits=self._bits[:, :count],
             embedded=self._embedded[:count],
             gone=self._gone[:count],
             names=self._names,
@@ -123,28 +134,29 @@ class Shelves:
             self._append(np.asarray(ids, np.int64), np.frombuffer(packed, ENTRY))
         if self._space is not None:
             for ids, vectors in memory_vectors.every(tx, self._space):
-                self._put_vectors(np.asarray(ids, np.int64), vectors)
+                self._put_vectors(ids, vectors)
 
     def _read_changes(self, tx: Transaction) -> bool:
         """Follow the changes since the last time; False when one does not fit in."""
         changed = memory_entries.changed(tx, self._revision)
         ids, packed = memory_entries.some(tx, changed)
         found, entries = np.asarray(ids, np.int64), np.frombuffer(packed, ENTRY)
-        self._gone[self._places(np.setdiff1d(changed, found))] = True
+        lost = self._places(np.setdiff1d(changed, found))
         old = found <= (self._ids[self._count - 1] if self._count else 0)
         places = self._places(found[old])
         if len(places) < np.count_nonzero(old):
             # A forgotten memory came back, and its slot was given up.
             return False
-        self._entries[places] = entries[old]
+        rewoven = len(lost) > 0 or bool(self._gone[places].any())
+        self._gone[lost] = True
         self._gone[places] = False
+        self._fill(places, entries[old])
         self._embedded[places] = False
         self._append(found[~old], entries[~old])
-        self._link(places)
-        if self._space is not None and (vectors := memory_vectors.of(tx, self._space, ids)):
-            numbers = sorted(vectors)
-            blob = b"".join(vectors[number] for number in numbers)
-            self._put_vectors(np.asarray(numbers, np.int64), blob)
+        if rewoven:
+            self._link_again()
+        if self._space is not None:
+            self._put_vectors(*memory_vectors.some(tx, self._space, ids))
         return True
 
     def _places(self, ids: Slots) -> Slots:
@@ -156,7 +168,7 @@ class Shelves:
         first, last = self._count, self._count + len(ids)
         self._reserve(last)
         self._ids[first:last] = ids
-        self._entries[first:last] = entries
+        self._fill(slice(first, last), entries)
         self._before[first:last] = _NOWHERE
         self._after[first:last] = _NOWHERE
         self._embedded[first:last] = False
@@ -165,21 +177,36 @@ class Shelves:
         self._count = last
         self._link(np.arange(first, last))
 
+    def _fill(self, places: Slots | slice, entries: NDArray[Any]) -> None:
+        for name, column in self._entries.items():
+            column[places] = entries[name]
+        self._days[places] = entries["event"] // DAY + EPOCH
+
     def _link(self, slots: Slots) -> None:
         """Let each slot know the one before it, and that one know it in turn."""
         previous = self._entries["previous"][slots]
         slots, previous = slots[previous > 0], previous[previous > 0]
         known = self._ids[: self._count]
         places = np.minimum(np.searchsorted(known, previous), self._count - 1)
-        there = known[places] == previous
+        there = (known[places] == previous) & ~self._gone[places]
         self._before[slots[there]] = places[there]
         self._after[places[there]] = slots[there]
 
-    def _put_vectors(self, ids: Slots, blob: bytes) -> None:
+    def _link_again(self) -> None:
+        """Link all slots anew; a search that has the old links keeps them."""
+        self._before = np.full(len(self._ids), _NOWHERE, np.int32)
+        self._after = np.full(len(self._ids), _NOWHERE, np.int32)
+        self._link(np.flatnonzero(~self._gone[: self._count]))
+
+    def _put_vectors(self, numbers: Sequence[int], blob: bytes) -> None:
+        if not numbers:
+            return
+        ids = np.asarray(numbers, np.int64)
         vectors = np.frombuffer(blob, np.float16).reshape(len(ids), -1)
-        there = np.isin(ids, self._ids[: self._count])
-        slots = self._places(ids[there])
-        self._bits[slots] = packed_signs(vectors[there])
+        slots = self._places(ids)
+        if len(slots) < len(ids):
+            vectors = vectors[np.isin(ids, self._ids[slots], assume_unique=True)]
+        self._bits[:, slots] = packed_signs(vectors).T
         self._embedded[slots] = True
 
     def _learn_names(self, tx: Transaction) -> None:
@@ -193,16 +220,21 @@ class Shelves:
             return
         room = max(count, int(len(self._ids) * _GROWTH), 1024)
         self._ids = _grown(self._ids, room)
-        self._entries = _grown(self._entries, room)
+        self._entries = {name: _grown(column, room) for name, column in self._entries.items()}
+        self._days = _grown(self._days, room)
         self._before = _grown(self._before, room)
         self._after = _grown(self._after, room)
-        self._bits = _grown(self._bits, room)
+        self._bits = np.ascontiguousarray(_grown(self._bits.T, room).T)
         self._embedded = _grown(self._embedded, room)
         self._gone = _grown(self._gone, room)
 
 
 def _places(known: Slots, wanted: Slots) -> Slots:
     """Where numbers are in a growing row of them; those that are not there are left out."""
+    if len(known) and known[-1] - known[0] == len(known) - 1:
+        # No number is missing, as long as nothing was forgotten.
+        places = wanted - known[0]
+        return places[(places >= 0) & (places < len(known))]
     places = np.searchsorted(known, wanted)
     inside = places < len(known)
     places, wanted = places[inside], wanted[inside]

@@ -74,14 +74,61 @@ def spoken(text: str) -> list[str]:
     return _WORD.findall(text.lower())
 
 
-_FULL_LENGTH = 40
-_QUESTION = 4 / 3
+QUESTION, TIME, NUMBER = 1, 2, 4
+"""What a text has, as bits: it asks, it says when, it says how many."""
+
+_TIMES = re.compile(
+    r"\b(?:ago|today|tonight|tomorrow|yesterday|since|recently|soon|now|just|last|next|mornings?"
+    r"|evenings?|nights?|days?|weeks?|weekends?|months?|years?|summer|winter|autumn|spring"
+    r"|(?:mon|tues|wednes|thurs|fri|satur|sun)days?|january|february|march|april|may|june|july"
+    r"|august|september|october|november|december|(?:19|20)\d\d)\b"
+    r"|[\u5e74\u6708\u65e5\u9031\u5468]",
+    re.IGNORECASE,
+)
+_NUMBERS = re.compile(
+    r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty"
+    r"|fifty|hundred|thousand|dozen|couple|few|several|once|twice|first|second|third)\b",
+    re.IGNORECASE,
+)
+_ASKS = ("?", "\uff1f")
+
+
+def signs(content: str) -> int:
+    """What a text has, as bits."""
+    found = QUESTION if content.rstrip().endswith(_ASKS) else 0
+    found |= TIME if _TIMES.search(content) else 0
+    return found | (NUMBER if _NUMBERS.search(content) else 0)
+
+
+_WHEN = re.compile(r"\bwhen\b|\bhow long\b|\bwhat (?:day|date|month|year|time)\b|\bsince when\b")
+_HOW_MANY = re.compile(r"\bhow (?:many|much|often|old|far|tall|big)\b")
+
+
+def wanted(question: str) -> int:
+    """The signs that an answer to a question should have."""
+    lowered = question.lower()
+    found = TIME if _WHEN.search(lowered) else 0
+    return found | (NUMBER if _HOW_MANY.search(lowered) else 0)
+
+
+_NAMED = re.compile(r"(?<=[\w,] )[A-Z][a-z]+|\"[^\"]+\"")
+_YOU = re.compile(r"\byou(?:r|rs)?\b", re.IGNORECASE)
+_LONG = 40
+_MANY = 3
 
 
 def telling(content: str) -> float:
-    """How much a text is likely to tell: longer is more, up to 1, and a question is less."""
-    length = min(len(content.split()), _FULL_LENGTH) / _FULL_LENGTH
-    return length - _QUESTION if content.rstrip().endswith(("?", "\uff1f")) else length
+    """How much a text is likely to tell; more when it is long and gives names.
+
+    A question tells less, and so does what is mostly about the one who listens.
+    """
+    told = min(len(content.split()), _LONG) / _LONG + _share(_NAMED, content)
+    asks = content.rstrip().endswith(_ASKS)
+    return told - _share(_YOU, content) * 2 / 3 - (4 / 3 if asks else 0)
+
+
+def _share(pattern: re.Pattern[str], content: str) -> float:
+    return min(len(pattern.findall(content)), _MANY) / _MANY
 
 
 def in_context(before: str, content: str) -> str:
@@ -91,4 +138,4 @@ def in_context(before: str, content: str) -> str:
 
 def indexed(content: str) -> Indexed:
     """What the index knows of a content."""
-    return Indexed(searchable(content), len(spoken(content)), telling(content))
+    return Indexed(searchable(content), len(spoken(content)), telling(content), signs(content))

@@ -1,9 +1,11 @@
 """What a server and its model can do, and what a refusal teaches about it."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, cast
+
+from long_running_agents.domain.card import Card
 
 Json = dict[str, Any]
 
@@ -28,31 +30,46 @@ class Ability:
     """Takes system messages after the first."""
     free_roles: bool = True
     """Takes messages in any order of roles."""
+    streaming: bool = True
+    """Streams its answers; otherwise they are asked for as a whole."""
     streamed_calls: bool = True
     """Streams its calls; otherwise requests with tools are not streamed."""
+    stream_usage: bool = True
+    """Can be asked to say at the end of a stream how many tokens it took."""
+
+    @property
+    def lacks(self) -> frozenset[str]:
+        """The names of what it does not understand."""
+        return frozenset(item.name for item in fields(self) if not getattr(self, item.name))
 
     def without(self, other: "Ability") -> "Ability":
         """What is left when the other's lacks are true of this as well."""
-        lacks = {item.name: False for item in fields(other) if not getattr(other, item.name)}
-        return replace(self, **lacks)
+        return replace(self, **dict.fromkeys(other.lacks, False))
 
 
 ALL = Ability()
 """All of the protocol."""
 
 
-def _unheard(*_: object) -> None:
-    pass
+def lacking(what: Iterable[str]) -> Ability:
+    """All of the protocol but this; names that nobody knows any more are passed over."""
+    known = {item.name for item in fields(Ability)}
+    return Ability(**dict.fromkeys(known.intersection(what), False))
 
 
-@dataclass(frozen=True, slots=True)
-class Reports:
-    """Who is told what is found out about a model while it is being asked."""
+def examined(card: Card) -> Ability:
+    """What an examination has shown to be of no use."""
+    return Ability(
+        # Where neither way works, the protocol's own is as good as the other.
+        native_tools=card.native_tools or not card.text_tools,
+        streaming=card.streaming,
+        streamed_calls=card.streamed_calls or not card.native_tools,
+        stream_usage=card.usage,
+    )
 
-    learned: Callable[[Ability], None] = _unheard
-    """The model can do less than was known."""
-    truncated: Callable[[int, int], None] = _unheard
-    """The server read far fewer tokens than it was sent: about so many sent, so many read."""
+
+Learned = Callable[[frozenset[str]], None]
+"""Hears that a model can do less than was known: the names of what it lacks besides."""
 
 
 _TEACHING = frozenset({400, 404, 422, 500, 501})
@@ -113,6 +130,19 @@ def _lesson(lacking: str, words: str, concerns: Callable[[Json], bool]) -> _Less
 
 # In this order: the mildest remedy for the same words comes first.
 _LESSONS = (
+    _lesson("stream_usage", r"stream.?options|include.?usage", _has("stream_options")),
+    _lesson(
+        "streamed_calls",
+        r"^(?=.*(?:cannot|unsupported|\bnot\b))"
+        r".*(?:(?:tool|function).{0,40}\bstream|\bstream.{0,40}(?:tool|function))",
+        lambda body: bool(body.get("stream") and body.get("tools")),
+    ),
+    _lesson(
+        "streaming",
+        r"\bstream(?:ing)?\b.{0,40}not (?:supported|enabled|allowed|available)"
+        r"|not (?:support|allow) stream",
+        _has("stream"),
+    ),
     _lesson("tool_choice", r"tool.?choice", _has("tool_choice")),
     _lesson(
         "hard_schemas",

@@ -1,6 +1,7 @@
 """Examining a model: what it can really do, whatever its name promises."""
 
 import json
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -81,13 +82,18 @@ def endpoint_of(model: Model) -> str:
     return model.base_url or model.system
 
 
-async def examine(choice: Choice, clock: Clock, *, window: int | None = None) -> Card:
+FindWindow = Callable[[], Awaitable[int | None]]
+"""Asks a server for the window of its model."""
+
+
+async def examine(choice: Choice, clock: Clock, *, window: FindWindow | None = None) -> Card:
     """Ask a model a handful of small things, and write down how it did.
 
     Args:
         choice: The model, with the name a person knows it by.
         clock: Dates the card.
-        window: The context window, where the server says it; else a long prompt finds out.
+        window: Asks the server for the context window, once the model has answered: some know it
+            only of a model in memory. Where it does not say, a long prompt finds out.
 
     Raises:
         ModelUnavailable: It does not even answer.
@@ -107,10 +113,12 @@ async def examine(choice: Choice, clock: Clock, *, window: int | None = None) ->
     native = called and learned.native_tools
     words = await _words(model)
     usage = first.usage.input_tokens > 0
-    seen, cuts = (window, False) if window or not usage else await _measure(model)
+    stated = None if window is None else await window()
+    seen, cuts = (stated, False) if stated or not usage else await _measure(model)
     return Card(
         endpoint=endpoint_of(model),
-        model=model.model_name,
+        # A local model has its provider in its name already.
+        model=model.model_name.removeprefix(f"{model.system}:"),
         native_tools=native,
         text_tools=False if native else called or await _in_words(model, forced),
         streaming=words > 1,

@@ -32,9 +32,10 @@ from typing_extensions import override
 
 from long_running_agents.domain.budget import estimate_tokens
 from long_running_agents.models import chunks, wire
-from long_running_agents.models.ability import ALL, Ability, Reports, taught
+from long_running_agents.models.ability import ALL, Ability, Learned, taught
 from long_running_agents.models.chat_stream import ChatStream, connection_errors
 from long_running_agents.models.holdback import Holdback
+from long_running_agents.models.truncation import Truncation
 
 Json = dict[str, Any]
 
@@ -71,7 +72,7 @@ class ChatCompletionsModel(Model[httpx2.AsyncClient]):
         api_key: Sent as a bearer token when not empty.
         system: The provider's name, for usage and prices.
         ability: What is already known of the model.
-        reports: Who is told what is found out.
+        learned: Hears what it turns out to lack besides.
     """
 
     def __init__(
@@ -83,7 +84,7 @@ class ChatCompletionsModel(Model[httpx2.AsyncClient]):
         api_key: str = "",
         system: str = "openai",
         ability: Ability = ALL,
-        reports: Reports | None = None,
+        learned: Learned | None = None,
     ) -> None:
         super().__init__()
         self._model_name = model_name
@@ -94,8 +95,7 @@ class ChatCompletionsModel(Model[httpx2.AsyncClient]):
         self._system = system
         self._headers = {"Content-Type": "application/json"}
         self._ability = ability
-        self._reports = reports or Reports()
-        self._warned = False
+        self._learned = learned
         if api_key:
             self._headers["Authorization"] = f"Bearer {api_key}"
 
@@ -108,7 +108,7 @@ class ChatCompletionsModel(Model[httpx2.AsyncClient]):
         """The same model, known to be able to do something else; what it learns is its own."""
         same = copy(self)
         same._ability = ability  # noqa: SLF001 - a copy of our own
-        same._reports = Reports()  # noqa: SLF001 - as above
+        same._learned = None  # noqa: SLF001 - as above
         return same
 
     @property
@@ -171,14 +171,15 @@ class ChatCompletionsModel(Model[httpx2.AsyncClient]):
         tools = bool(
             model_request_parameters.function_tools or model_request_parameters.output_tools
         )
-        if tools and not self._ability.streamed_calls:
+        opened = None if self._whole_only(tools) else await self._open(*asked)
+        if opened is None:
             yield CompletedStreamedResponse(
                 await self.request(*asked),
                 model_request_parameters=model_request_parameters,
                 replay_events=True,
             )
             return
-        question, reply = await self._open(*asked)
+        question, reply = opened
         try:
             yield ChatStream(
                 model_request_parameters=model_request_parameters,
@@ -198,7 +199,8 @@ class ChatCompletionsModel(Model[httpx2.AsyncClient]):
         messages: list[ModelMessage],
         settings: ModelSettings | None,
         parameters: ModelRequestParameters,
-    ) -> tuple[_Question, httpx2.Response]:
+    ) -> tuple[_Question, httpx2.Response] | None:
+        """Begin a stream; None when the server has just said that it streams no such thing."""
         while True:
             question = self._question(messages, settings, parameters, stream=True)
             request = self._client.build_request(
@@ -213,6 +215,11 @@ class ChatCompletionsModel(Model[httpx2.AsyncClient]):
                 finally:
                     await reply.aclose()
             self._heed(question, reply, text)
+            if self._whole_only(bool(question.names)):
+                return None
+
+    def _whole_only(self, tools: bool) -> bool:
+        return not self._ability.streaming or (tools and not self._ability.streamed_calls)
 
     async def _unstreamed(
         self,
@@ -258,29 +265,22 @@ class ChatCompletionsModel(Model[httpx2.AsyncClient]):
         self._learn(lesson)
 
     def _learn(self, lesson: Ability) -> None:
-        known = self._ability.without(lesson)
-        if known != self._ability:
-            self._ability = known
-            log.info("%s: learned that it can do only %s", self._model_name, known)
-            self._reports.learned(known)
+        new = lesson.lacks - self._ability.lacks
+        if new:
+            self._ability = self._ability.without(lesson)
+            log.info("%s does not understand %s", self._model_name, ", ".join(sorted(new)))
+            if self._learned is not None:
+                self._learned(new)
 
-    def _measure(self, question: _Question, usage: RequestUsage) -> None:
+    def _measure(self, question: _Question, usage: RequestUsage | None) -> Json | None:
         """Notice a server that reads only part of what it is sent."""
         sent = estimate_tokens(len(question.content))
-        if self._warned or not chunks.cut_short(sent, usage.input_tokens):
-            return
+        if usage is None or not chunks.cut_short(sent, usage.input_tokens):
+            return None
         if b'"image_url"' in question.content:
             # Pictures are long in letters and short in tokens.
-            return
-        self._warned = True
-        log.warning(
-            "%s read %d of about %d tokens: its server cuts off the start of the conversation."
-            " Give it more context, for Ollama with OLLAMA_CONTEXT_LENGTH.",
-            self._model_name,
-            usage.input_tokens,
-            sent,
-        )
-        self._reports.truncated(sent, usage.input_tokens)
+            return None
+        return Truncation(sent, usage.input_tokens).details()
 
     def _refusal(self, status: int, text: str, headers: Mapping[str, str]) -> ModelHTTPError:
         code = None
@@ -304,8 +304,6 @@ class ChatCompletionsModel(Model[httpx2.AsyncClient]):
         reason = chunks.FINISH_REASONS.get(str(choices[0].get("finish_reason") or "stop"))
         parts = chunks.parts_of(message, question.holdback(), stopped=reason == "stop")
         usage = chunks.usage_of(body)
-        if usage is not None:
-            self._measure(question, usage)
         if reason != "length" and any(isinstance(part, ToolCallPart) for part in parts):
             reason = "tool_call"
         return ModelResponse(
@@ -314,5 +312,6 @@ class ChatCompletionsModel(Model[httpx2.AsyncClient]):
             model_name=str(body.get("model") or self._model_name),
             provider_name=self._system,
             provider_url=self._base_url,
+            provider_details=self._measure(question, usage),
             finish_reason=reason,
         )

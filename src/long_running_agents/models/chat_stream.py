@@ -36,8 +36,8 @@ class ChatStream(StreamedResponse):
     holdback: Holdback
     whole: Callable[[], Awaitable[ModelResponse]] | None
     """Asks again without streaming, for servers whose streams leave out calls."""
-    measured: Callable[[RequestUsage], None]
-    """Is told the tokens when the answer is complete."""
+    measured: Callable[[RequestUsage], Json | None]
+    """Is told the tokens when the answer is complete, and says what they show."""
     began: datetime = field(default_factory=lambda: datetime.now(UTC))  # noqa: TID251 - a time stamp of the library's own record
     _usage_received: bool | None = field(default=False, init=False)
     _said: bool = field(default=False, init=False)
@@ -52,7 +52,7 @@ class ChatStream(StreamedResponse):
                     yield event
         for event in self._rest():
             yield event
-        self.measured(self._usage)
+        self.provider_details = self.measured(self._usage)
         if self.whole is not None and not self._parts_manager.get_parts():
             for event in self._replayed(await self.whole()):
                 yield event

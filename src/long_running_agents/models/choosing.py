@@ -39,7 +39,9 @@ def choose(
         NotConfigured: There is nothing at all; the hint says how to get something.
     """
     if (name := names.configured_name(settings)) is not None:
-        return Chosen(name, "settings", small=name.startswith(f"{LOCAL}:"))
+        provider, _, model = name.partition(":")
+        small = provider == LOCAL and names.own_weights(model) is None
+        return Chosen(name, "settings", small=small)
     if settings.provider in USUAL:
         return Chosen(USUAL[settings.provider], "settings")
     if not settings.provider and (by_key := _by_key(variables)) is not None:

@@ -1,6 +1,7 @@
 """Model servers on this machine: a table of the known ones, and a look at who answers.
 
-Only GET, only loopback, never a prompt: looking costs a server nothing and tells it nothing.
+Only GET, only loopback unless a person named the address, never a prompt: looking costs a server
+nothing and tells it nothing.
 """
 
 import asyncio
@@ -38,6 +39,8 @@ class FoundModel:
     """Whether it is in memory; None when the server does not say."""
     chats: bool = True
     """Whether it is for conversations, and not for embeddings."""
+    assumed: bool = False
+    """Whether the window is only what such a server usually takes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,18 +221,44 @@ def probing_client() -> httpx2.AsyncClient:
     return httpx2.AsyncClient(trust_env=False, follow_redirects=False, timeout=_TIMEOUT)
 
 
+async def at(client: httpx2.AsyncClient, base_url: str, key: str = "") -> Found | None:
+    """Which kind of server answers at an address that somebody has named."""
+    base_url = base_url.rstrip("/")
+    answers = await asyncio.gather(
+        *(_look(client, server, base_url, _bearer(key)) for server in KNOWN)
+    )
+    return next((found for found in answers if found is not None), None)
+
+
 async def listed(client: httpx2.AsyncClient, base_url: str, key: str = "") -> list[str] | None:
     """The models that any server lists; None when nobody answers."""
-    headers = {"Authorization": f"Bearer {key}"} if key else {}
-    reply = await _get(client, f"{base_url.rstrip('/')}/models", headers)
+    items = await items_at(client, base_url, key)
+    return None if items is None else [_name(item) for item in items]
+
+
+async def items_at(client: httpx2.AsyncClient, base_url: str, key: str = "") -> list[Json] | None:
+    """What any server says about its models; None when nobody answers."""
+    reply = await fetch_json(client, f"{base_url.rstrip('/')}/models", _bearer(key))
     if reply is None or not reply.ok:
         return None
-    return [_name(item) for key in ("data", "models") for item in _items(reply.body, key)]
+    return [item for table in ("data", "models") for item in _items(reply.body, table)]
 
 
-async def _look(client: httpx2.AsyncClient, server: Known) -> Found | None:
-    root = server.base_url.removesuffix("/v1")
-    replies = await asyncio.gather(*(_get(client, root + path) for path in server.paths))
+def _bearer(key: str) -> Mapping[str, str]:
+    return {"Authorization": f"Bearer {key}"} if key else {}
+
+
+async def _look(
+    client: httpx2.AsyncClient,
+    server: Known,
+    base_url: str = "",
+    headers: Mapping[str, str] | None = None,
+) -> Found | None:
+    base_url = base_url or server.base_url
+    root = base_url.removesuffix("/v1")
+    replies = await asyncio.gather(
+        *(fetch_json(client, root + path, headers) for path in server.paths)
+    )
     heard = {
         path: reply for path, reply in zip(server.paths, replies, strict=True) if reply is not None
     }
@@ -239,27 +268,31 @@ async def _look(client: httpx2.AsyncClient, server: Known) -> Found | None:
     provider = server.key if server.key in SERVERS else ""
     health = heard.get("/health")
     loading = not models and health is not None and not health.ok
-    return Found(server.kind, provider, server.base_url, models, loading=loading)
+    return Found(server.kind, provider, base_url, models, loading=loading)
 
 
-async def _get(
-    client: httpx2.AsyncClient, url: str, headers: Mapping[str, str] | None = None
+async def fetch_json(
+    client: httpx2.AsyncClient,
+    url: str,
+    headers: Mapping[str, str] | None = None,
+    body: Json | None = None,
 ) -> Reply | None:
-    """One GET; None when nobody is there, or nobody who speaks JSON."""
+    """One GET, or a POST if there is a body; None when nobody there speaks JSON."""
+    method = "GET" if body is None else "POST"
     try:
         async with (
             asyncio.timeout(_LONGEST),
-            client.stream("GET", url, headers=headers, timeout=_TIMEOUT) as reply,
+            client.stream(method, url, headers=headers, json=body, timeout=_TIMEOUT) as reply,
         ):
             raw = b""
             async for piece in reply.aiter_bytes():
                 raw += piece
                 if len(raw) > _MOST_BYTES:
                     return None
-            body: object = json.loads(raw)
+            said: object = json.loads(raw)
     except (httpx2.HTTPError, TimeoutError, ValueError):
         return None
-    return Reply(reply.status_code, cast("Json", body)) if _is_json(body) else None
+    return Reply(reply.status_code, cast("Json", said)) if _is_json(said) else None
 
 
 def _is_json(value: object) -> bool:

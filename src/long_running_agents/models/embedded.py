@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from long_running_agents.errors import NotConfigured, NotFound
+from long_running_agents.models.names import own_weights
 
 if TYPE_CHECKING:
     from pydantic_ai.models import Model
@@ -102,13 +103,22 @@ class Embedded:
         return [name for name, each in self.catalog().items() if self.path(each).is_file()]
 
     def load(self, name: str) -> "Model":
-        """The model of a name.
+        """The model of a name, or of the path of weights of one's own.
 
         Raises:
             NotConfigured: Its weights are not here.
         """
-        weights, path = self.ready(name)
-        return self._need("opening").open_model(weights.name, path.parent)
+        return self._need("opening").open_model(*self._place(name))
+
+    def check(self, name: str) -> None:
+        """See that a name can be asked, without loading anything.
+
+        Raises:
+            NotConfigured: It cannot.
+        """
+        name, folder = self._place(name)
+        if own_weights(name) is not None:
+            self._need("opening").open_engine(name, folder)
 
     def ready(self, name: str) -> tuple[Weights, Path]:
         """The weights of a name and their file.
@@ -132,11 +142,36 @@ class Embedded:
         folder = self.path(weights).parent
         return await fetch.pull(weights, folder, progress=progress, source=source)
 
-    async def serve(self, name: str, host: str, port: int, api_key: str) -> None:
-        """Offer a model to other programs until this one is stopped."""
+    async def serve(
+        self,
+        name: str,
+        host: str,
+        port: int,
+        api_key: str,
+        *,
+        kind: str | None = None,
+        ready: Callable[[str], None] | None = None,
+    ) -> None:
+        """Offer a model to other programs until this one is stopped.
+
+        Args:
+            name: A name of the catalogue, or the path of weights of one's own.
+            host: The address to bind.
+            port: The port to bind.
+            api_key: What clients have to show; empty lets everybody in.
+            kind: The engine that is wanted; unset takes the one that reads such weights.
+            ready: Hears the address once the server answers.
+        """
+        engine = self._need("opening").open_engine(*self._place(name), kind=kind)
+        await self._need("server").serve(engine, host, port, api_key or None, ready=ready)
+
+    def _place(self, name: str) -> tuple[str, Path]:
+        """A name as the engines know it, and the folder to look in."""
+        own = own_weights(name)
+        if own is not None:
+            return str(own), own.parent
         weights, path = self.ready(name)
-        engine = self._need("opening").open_engine(weights.name, path.parent)
-        await self._need("server").serve(engine, host, port, api_key or None)
+        return weights.name, path.parent
 
     def _module(self, name: str) -> Any:
         wanted = f"{self._package}.{name}"

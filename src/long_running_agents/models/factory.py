@@ -1,7 +1,7 @@
 """From a name such as "openai:gpt-5" to a model that can be asked."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, cast
 
 import httpx2
@@ -10,7 +10,7 @@ from pydantic_ai.providers import infer_provider_class
 
 from long_running_agents.config.settings import ModelSettings
 from long_running_agents.models import choosing, names
-from long_running_agents.models.ability import ALL, Ability, Reports
+from long_running_agents.models.ability import ALL, Ability, Learned
 from long_running_agents.models.chat_completions import ChatCompletionsModel
 from long_running_agents.models.embedded import Embedded
 from long_running_agents.models.limited import LimitedModel
@@ -20,7 +20,7 @@ from long_running_agents.models.names import Name, Server
 KEYLESS = "no-key"
 """What servers that want no key are sent: some refuse an empty header."""
 
-KNOWN: dict[str, Ability] = {"openai": Ability(text_calls=False)}
+USUAL: dict[str, Ability] = {"openai": Ability(text_calls=False)}
 """What is known of all models of a provider."""
 
 
@@ -44,6 +44,18 @@ class OneModel:
         return [self._choice]
 
 
+class Known(Protocol):
+    """Whoever remembers what models at their servers can do, and hears what is found out."""
+
+    def ability(self, endpoint: str, model: str) -> Ability:
+        """What is known from before."""
+        ...
+
+    def learned(self, endpoint: str, model: str) -> Learned:
+        """Who hears what the model teaches."""
+        ...
+
+
 class ModelFactory:
     """Makes models from names, and keeps those it made.
 
@@ -52,8 +64,7 @@ class ModelFactory:
         variables: Where keys are found.
         client: Asks servers; shared, and closed by whoever made it.
         embedded: The models that run inside this program, if there are any.
-        abilities: What is known of models from before, by their full names.
-        reports: Says for a full name who is told what is found out about that model.
+        known: Remembers what models can do; nothing is remembered without.
     """
 
     def __init__(
@@ -63,8 +74,7 @@ class ModelFactory:
         client: httpx2.AsyncClient,
         embedded: Embedded | None = None,
         *,
-        abilities: Mapping[str, Ability] | None = None,
-        reports: Callable[[str], Reports] | None = None,
+        known: Known | None = None,
     ) -> None:
         self._settings = settings
         self._variables = variables
@@ -72,8 +82,7 @@ class ModelFactory:
         self._embedded = embedded
         self._made: dict[str, Choice] = {}
         self._limits: dict[str, asyncio.Semaphore] = {}
-        self._abilities = abilities or {}
-        self._reports = reports
+        self._known = known
 
     def choices(self, name: str | None) -> Sequence[Choice]:
         """The model to ask, and those to ask when it does not answer."""
@@ -81,15 +90,13 @@ class ModelFactory:
         wanted = list(dict.fromkeys([chosen, *self._settings.fallback]))
         return [self._choice(each) for each in wanted]
 
-    def make(self, name: str) -> Model:
-        """The model of a name."""
-        return self._choice(name).model
-
     def _choice(self, name: str) -> Choice:
         if name not in self._made:
             parsed = names.parse(name, self._settings)
             model = LimitedModel(self._build(parsed), self._limit(parsed.provider))
-            self._made[name] = Choice(name, model, names.advice(parsed, self._settings))
+            advice = names.advice(parsed, self._settings)
+            roomier = names.roomier(parsed, self._settings)
+            self._made[name] = Choice(name, model, advice, roomier)
         return self._made[name]
 
     def _limit(self, provider: str) -> asyncio.Semaphore:
@@ -105,14 +112,17 @@ class ModelFactory:
         return self._from_server(name, server)
 
     def _from_server(self, name: Name, server: Server) -> Model:
+        endpoint, ability = server.base_url.rstrip("/"), USUAL.get(name.provider, ALL)
+        if self._known is not None:
+            ability = ability.without(self._known.ability(endpoint, name.model))
         return ChatCompletionsModel(
             name.model,
-            base_url=server.base_url,
+            base_url=endpoint,
             client=self._client,
             api_key=self._variables.get(server.key, "") or KEYLESS,
             system=name.provider,
-            ability=self._abilities.get(str(name), KNOWN.get(name.provider, ALL)),
-            reports=self._reports(str(name)) if self._reports else None,
+            ability=ability,
+            learned=self._known.learned(endpoint, name.model) if self._known else None,
         )
 
     def _from_library(self, name: Name) -> Model:

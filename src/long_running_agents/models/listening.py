@@ -50,6 +50,8 @@ class Choice:
     model: Model
     advice: str = ""
     """What a person can do when it does not answer."""
+    roomier: str = ""
+    """What a person can do when its server reads too little at once."""
 
 
 class ListeningModel(WrapperModel):

@@ -2,21 +2,44 @@
 
 from dataclasses import replace
 
+import httpx2
+
 from long_running_agents.config import Loaded
 from long_running_agents.config.settings import ModelSettings
-from long_running_agents.errors import NotConfigured
+from long_running_agents.errors import ConfigError, NotConfigured
 from long_running_agents.home import Home
-from long_running_agents.models import choosing, detection, names
+from long_running_agents.models import choosing, detection, names, windows
 from long_running_agents.models.choosing import Chosen
 from long_running_agents.models.detection import Found
 from long_running_agents.models.embedded import Embedded
 
 
-async def servers(settings: ModelSettings) -> list[Found]:
-    """The servers of this machine that answer."""
+async def servers(settings: ModelSettings, *, idle: bool = False) -> list[Found]:
+    """The servers of this machine that answer.
+
+    Args:
+        settings: Say which to look for.
+        idle: Whether to ask for the windows of models that are not in memory, too.
+    """
     wanted = detection.wanted(settings.probe)
     async with detection.probing_client() as client:
-        return await detection.probe(client, wanted)
+        found = await detection.probe(client, wanted)
+        return [await windows.with_idle(client, each) for each in found] if idle else found
+
+
+async def window(client: httpx2.AsyncClient, loaded: Loaded, model: str) -> int | None:
+    """The context window that a server of one's own says a model has."""
+    settings = loaded.settings.agent.model
+    try:
+        name = names.parse(model, settings)
+    except ConfigError:
+        # The first turn will say what is wrong with it.
+        return None
+    server = names.server_of(name, settings)
+    if server is None or server.needs_key:
+        return None
+    key = loaded.variables.get(server.key, "")
+    return await windows.window_at(client, server.base_url, name.model, key)
 
 
 async def decide(loaded: Loaded) -> Chosen:

@@ -7,6 +7,7 @@ import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
+from pathlib import Path
 from urllib.parse import urlsplit
 
 from long_running_agents.config.settings import ModelSettings
@@ -127,6 +128,11 @@ def _at_address(text: str) -> Name:
     return Name(CUSTOM, model, address.rstrip("/"))
 
 
+def own_weights(model: str) -> Path | None:
+    """The path after ``local:``, where weights of the person's own are named by it."""
+    return Path(model).expanduser() if "/" in model else None
+
+
 def configured_name(settings: ModelSettings) -> str | None:
     """The full name of the model the settings choose, or None when they choose none."""
     model = settings.model_id
@@ -150,6 +156,12 @@ def server_of(name: Name, settings: ModelSettings) -> Server | None:
     if not own or name.provider not in (CUSTOM, settings.provider):
         return known
     return Server(own, known.key if known and known.key else OWN_KEY, needs_key=False)
+
+
+def endpoint_of(name: Name, settings: ModelSettings) -> str:
+    """Where a name is asked, as cards know it: an address, or the provider where there is none."""
+    server = server_of(name, settings)
+    return server.base_url.rstrip("/") if server else name.provider
 
 
 def require(name: Name, settings: ModelSettings, variables: Mapping[str, str]) -> None:
@@ -206,6 +218,20 @@ def no_model() -> NotConfigured:
             " what is there. 'lra demo' needs no model."
         ),
     )
+
+
+_ROOMIER = {
+    "ollama": "Start Ollama with OLLAMA_CONTEXT_LENGTH=32768, or set num_ctx in a Modelfile.",
+    "lmstudio": "Load the model with 'lms load MODEL --context-length 32768'.",
+}
+
+
+def roomier(name: Name, settings: ModelSettings) -> str:
+    """What a person can do when the server of this name reads too little at once."""
+    usual = {server.base_url: provider for provider, server in SERVERS.items()}
+    provider = usual.get(endpoint_of(name, settings), name.provider)
+    other = "Give its server a longer context (llama-server -c, vLLM --max-model-len)."
+    return _ROOMIER.get(provider, other)
 
 
 def advice(name: Name, settings: ModelSettings) -> str:

@@ -43,7 +43,8 @@ def request_body(
     body: Json = {"model": model, "messages": told}
     if stream:
         body["stream"] = True
-        body["stream_options"] = {"include_usage": True}
+        if ability.stream_usage:
+            body["stream_options"] = {"include_usage": True}
     chosen = cast("Json", settings)
     for ours, theirs in _SETTINGS:
         if (value := chosen.get(ours)) is not None:

@@ -5,16 +5,18 @@ from typing import Any
 from sqlalchemy import Row, delete, insert, select
 
 from long_running_agents.domain.card import Card
+from long_running_agents.store import lacks
 from long_running_agents.store.database import Transaction
 from long_running_agents.store.tables import model_cards
 
 
 def put(tx: Transaction, card: Card) -> None:
-    """Store a card in the place of an older one."""
+    """Store a card in the place of an older one, and of what was learned since that."""
     # An address may carry a password.
     endpoint = tx.redact(card.endpoint)
     same = (model_cards.c.endpoint == endpoint) & (model_cards.c.model == card.model)
     tx.execute(delete(model_cards).where(same))
+    lacks.forget(tx, card.endpoint, card.model)
     tx.execute(
         insert(model_cards),
         {

@@ -1,17 +1,19 @@
 """Events: the numbered facts of each session."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Row, func, insert, select
+from sqlalchemy import Row, func, insert, select, update
 
-from long_running_agents.domain.events import EVENT, Event, Recorded
+from long_running_agents.domain.events import EVENT, Event, MemoriesRecalled, Recorded
 from long_running_agents.domain.ids import SessionId, TurnId
 from long_running_agents.store import counters
 from long_running_agents.store.database import Transaction
 from long_running_agents.store.prepared import Prepared
 from long_running_agents.store.tables import events, microseconds
+
+FORGOTTEN = "[forgotten]"
 
 _APPEND = Prepared(insert(events), ["session_id", "seq", "turn_id", "type", "body", "at"])
 
@@ -78,6 +80,34 @@ def after(
 def of_turn(tx: Transaction, turn_id: TurnId) -> list[Recorded]:
     """The events of one turn."""
     query = select(events).where(events.c.turn_id == turn_id).order_by(events.c.seq)
+    return [_recorded(row) for row in tx.execute(query)]
+
+
+def scrub_recalled(tx: Transaction, ids: Collection[int]) -> None:
+    """Take the words of forgotten memories out of what was told about recalling them."""
+    query = select(events).where(events.c.type == "recalled")
+    for row in tx.execute(query).all():
+        told = MemoriesRecalled.model_validate_json(row.body)
+        if not any(item.id in ids for item in told.memories):
+            continue
+        kept = [
+            item.model_copy(update={"text": FORGOTTEN}) if item.id in ids else item
+            for item in told.memories
+        ]
+        tx.execute(
+            update(events)
+            .where(events.c.session_id == row.session_id, events.c.seq == row.seq)
+            .values(body=told.model_copy(update={"memories": kept}).model_dump_json())
+        )
+
+
+def of_type(tx: Transaction, session_id: SessionId, kind: str) -> list[Recorded]:
+    """The events of one type in a session."""
+    query = (
+        select(events)
+        .where(events.c.session_id == session_id, events.c.type == kind)
+        .order_by(events.c.seq)
+    )
     return [_recorded(row) for row in tx.execute(query)]
 
 

@@ -7,7 +7,7 @@ from sqlalchemy import select
 
 from long_running_agents.domain.memory import Memory, MemoryId, Selection
 from long_running_agents.store import memories
-from long_running_agents.store.among import among
+from long_running_agents.store.among import among, plain
 from long_running_agents.store.database import Transaction
 from long_running_agents.store.memories import memory_of
 from long_running_agents.store.memory_entries import Indexing
@@ -47,7 +47,7 @@ def superseded(tx: Transaction, owner: str, ids: Sequence[MemoryId]) -> list[Mem
     edge = list(ids)
     while edge:
         query = select(memory_table).where(
-            memory_table.c.owner == owner,
+            plain(memory_table.c.owner) == owner,
             among(memory_table.c.superseded_by, edge),
             memory_table.c.valid_to.is_not(None),
         )

@@ -4,12 +4,13 @@ An entry is made from its memory alone, in the transaction that writes the memor
 replaced by numbers; a moment is in microseconds since 1970, and NEVER stands for none.
 """
 
+import json
 import struct
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import bindparam, delete, func, insert, select
+from sqlalchemy import bindparam, delete, func, insert, select, text
 
 from long_running_agents.domain.memory import Kind, Memory, MemoryId, Scope
 from long_running_agents.store.database import Transaction
@@ -33,6 +34,7 @@ FIELDS = (
     ("kind", "B"),
     ("scope", "B"),
     ("trust", "B"),
+    ("signs", "B"),
     ("length", "H"),
     ("telling", "f"),
     ("event", "q"),
@@ -56,6 +58,8 @@ class Indexed:
     """How many words it has."""
     telling: float
     """How much it is likely to tell."""
+    signs: int = 0
+    """What is in it that questions ask for, as bits."""
 
 
 Indexing = Callable[[str], Indexed]
@@ -94,6 +98,7 @@ def put(tx: Transaction, memory: Memory, indexed: Indexed) -> None:
         KINDS.index(memory.kind),
         SCOPES.index(memory.scope),
         memory.trust.rank,
+        indexed.signs,
         min(indexed.length, _LONGEST),
         indexed.telling,
         microseconds(memory.event_at),
@@ -153,15 +158,18 @@ def every(tx: Transaction) -> Iterator[tuple[list[int], bytes]]:
     yield from _chunks(cursor)
 
 
+_SOME = Prepared(
+    text(
+        "SELECT memory_id, entry FROM memory_entries"
+        " WHERE memory_id IN (SELECT value FROM json_each(:ids)) ORDER BY memory_id"
+    )
+)
+
+
 def some(tx: Transaction, ids: Sequence[int]) -> tuple[list[int], bytes]:
     """The entries of some memories, in the order of their ids; those that are gone are left out."""
-    query = (
-        select(memory_entries.c.memory_id, memory_entries.c.entry)
-        .where(memory_entries.c.memory_id.in_(ids))
-        .order_by(memory_entries.c.memory_id)
-    )
-    rows = tx.execute(query).all()
-    return [row.memory_id for row in rows], b"".join(row.entry for row in rows)
+    rows = tx.run_all(_SOME, {"ids": json.dumps(list(ids))})
+    return [row[0] for row in rows], b"".join([row[1] for row in rows])
 
 
 def _chunks(cursor: Any) -> Iterator[tuple[list[int], bytes]]:

@@ -3,46 +3,54 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from sqlalchemy import func, select
+from sqlalchemy import func, select, text
 
 from long_running_agents.domain.ids import SessionId, TurnId
-from long_running_agents.domain.memory import Kind, Memory, MemoryId
+from long_running_agents.domain.memory import Kind, MemoryId
 from long_running_agents.store import memories
-from long_running_agents.store.among import among
+from long_running_agents.store.among import among, plain
 from long_running_agents.store.database import Transaction
 from long_running_agents.store.memories import memory_of
 from long_running_agents.store.memory_entries import Indexing
 from long_running_agents.store.memory_tables import memories as memory_table
+from long_running_agents.store.prepared import Prepared
 
-_SAID = memory_table.c.kind == Kind.CONVERSATION.value
+_SAID = plain(memory_table.c.kind) == Kind.CONVERSATION.value
 
 
 def of_turn(tx: Transaction, owner: str, turn_id: TurnId) -> list[MemoryId]:
     """The conversation memories of a turn."""
     query = select(memory_table.c.id).where(
-        memory_table.c.turn_id == turn_id, memory_table.c.owner == owner, _SAID
+        memory_table.c.turn_id == turn_id, plain(memory_table.c.owner) == owner, _SAID
     )
     return [MemoryId(number) for number in tx.execute(query.order_by("id")).scalars()]
 
 
+# By its session: the planner would walk back through everything the owner ever said.
+_LAST_SAID = Prepared(
+    text(
+        "SELECT max(id) FROM memories INDEXED BY memories_by_session"
+        " WHERE session_id = :session AND owner = :owner_ AND kind = :kind_"
+        " AND (:anew IS NULL OR turn_id IS NOT :anew)"
+    )
+)
+
+
 def last_said(
-    tx: Transaction, owner: str, session_id: SessionId, *, apart_from: TurnId | None = None
-) -> Memory | None:
+    tx: Transaction, owner: str, session_id: SessionId, *, anew: TurnId | None = None
+) -> MemoryId | None:
     """The latest conversation memory of a session.
 
     Args:
         tx: The transaction.
         owner: Whose it is.
         session_id: The session.
-        apart_from: A turn that is about to be remembered anew.
+        anew: A turn that is about to be remembered anew, and does not count.
     """
-    query = select(memory_table).where(
-        memory_table.c.session_id == session_id, memory_table.c.owner == owner, _SAID
-    )
-    if apart_from is not None:
-        query = query.where(memory_table.c.turn_id.is_distinct_from(apart_from))
-    row = tx.execute(query.order_by(memory_table.c.id.desc()).limit(1)).first()
-    return None if row is None else memory_of(row)
+    said = Kind.CONVERSATION.value
+    values = {"session": session_id, "owner_": owner, "kind_": said, "anew": anew}
+    row = tx.run(_LAST_SAID, values)
+    return None if row is None or row[0] is None else MemoryId(row[0])
 
 
 def relink(
@@ -56,7 +64,7 @@ def relink(
     for session in {session for session in sessions if session is not None}:
         before = func.lag(memory_table.c.id).over(order_by=memory_table.c.id).label("before")
         rows = select(memory_table, before).where(
-            memory_table.c.session_id == session, memory_table.c.owner == owner, _SAID
+            memory_table.c.session_id == session, plain(memory_table.c.owner) == owner, _SAID
         )
         said = rows.subquery()
         query = select(said).where(said.c.previous_id.is_distinct_from(said.c.before))

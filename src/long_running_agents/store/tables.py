@@ -253,6 +253,15 @@ model_cards = Table(
     Column("checked_at", Moment, nullable=False),
 )
 
+model_lacks = Table(
+    "model_lacks",
+    metadata,
+    Column("endpoint", String, primary_key=True),
+    Column("model", String, primary_key=True),
+    Column("what", String, primary_key=True),
+    Column("learned_at", Moment, nullable=False),
+)
+
 audit = Table(
     "audit",
     metadata,

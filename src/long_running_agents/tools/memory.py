@@ -29,7 +29,7 @@ from long_running_agents.domain.turn import Origin
 from long_running_agents.errors import UsageError
 from long_running_agents.memory import gate
 from long_running_agents.memory.memories import Memories
-from long_running_agents.memory.telling import SAID_BY, quoted
+from long_running_agents.memory.telling import SAID_BY, line, quoted
 from long_running_agents.store import memories as rows
 from long_running_agents.tools.deps import TurnDeps
 from long_running_agents.tools.effects import effect
@@ -58,14 +58,6 @@ class Search(TypedDict):
 
     note: str
     memories: list[Remembered]
-
-
-class Outcome(TypedDict):
-    """What became of a memory."""
-
-    status: str
-    id: NotRequired[int]
-    similar: NotRequired[list[Remembered]]
 
 
 def memory_tools() -> FunctionToolset[TurnDeps]:
@@ -103,7 +95,7 @@ def _add_searching(tools: FunctionToolset[TurnDeps]) -> None:
         asked = Query(text=query, limit=limit, kinds=kinds, since=since, until=until, as_of=as_of)
         return await _search(ctx.deps, asked)
 
-    @tools.tool(metadata=effect(Effect.READ))
+    @tools.tool(metadata=effect(Effect.READ, alias=True))
     async def memory_search(ctx: RunContext[TurnDeps], query: str, top_k: Limit = 5) -> Search:
         """Search long-term memory; a shorter form of search_memory.
 
@@ -124,7 +116,7 @@ def _add_writing(tools: FunctionToolset[TurnDeps]) -> None:
         scope: Literal["user", "agent", "session"] = "user",
         supersedes: int | None = None,
         keep_both: bool = False,
-    ) -> Outcome:
+    ) -> str:
         """Remember something for later conversations, such as what the user asks to remember.
 
         Args:
@@ -144,10 +136,10 @@ def _add_writing(tools: FunctionToolset[TurnDeps]) -> None:
             keep_both=keep_both,
         )
 
-    @tools.tool(metadata=effect(Effect.IDEMPOTENT))
+    @tools.tool(metadata=effect(Effect.IDEMPOTENT, alias=True))
     async def memory(
         ctx: RunContext[TurnDeps], operation: Literal["store", "search"], text: str
-    ) -> Outcome | Search:
+    ) -> str | Search:
         """Store something in long-term memory, or search it.
 
         Args:
@@ -162,7 +154,7 @@ def _add_writing(tools: FunctionToolset[TurnDeps]) -> None:
 
 def _add_changing(tools: FunctionToolset[TurnDeps]) -> None:
     @tools.tool(metadata=effect(Effect.IDEMPOTENT))
-    async def update_memory(ctx: RunContext[TurnDeps], memory_id: int, content: str) -> Outcome:
+    async def update_memory(ctx: RunContext[TurnDeps], memory_id: int, content: str) -> str:
         """Correct a memory; the old wording is kept as history.
 
         Args:
@@ -176,7 +168,7 @@ def _add_changing(tools: FunctionToolset[TurnDeps]) -> None:
         return await _write(ctx.deps, content, old.kind, old.scope, supersedes=number)
 
     @tools.tool(metadata=effect(Effect.IDEMPOTENT))
-    async def forget_memory(ctx: RunContext[TurnDeps], memory_id: int) -> Outcome:
+    async def forget_memory(ctx: RunContext[TurnDeps], memory_id: int) -> str:
         """Forget a memory and everything derived from it; the user can undo it for 30 days.
 
         Args:
@@ -187,10 +179,9 @@ def _add_changing(tools: FunctionToolset[TurnDeps]) -> None:
         chosen = Selection(ids=frozenset({MemoryId(memory_id)}))
         gone = await memories.forget(viewer.owner, chosen)
         if not gone.memories:
-            return Outcome(status=f"There is no memory #{memory_id}.")
-        return Outcome(
-            status=f"Forgot {len(gone.memories)}; 'lra memory undo {gone.batch}' brings it back."
-        )
+            return f"There is no memory #{memory_id}."
+        count = "it" if len(gone.memories) == 1 else f"it and {len(gone.memories) - 1} more"
+        return f"Forgot {count}; 'lra memory undo {gone.batch}' brings it back."
 
 
 def _of(deps: TurnDeps) -> tuple[Memories, Viewer]:
@@ -217,7 +208,7 @@ async def _write(
     *,
     supersedes: MemoryId | None = None,
     keep_both: bool = False,
-) -> Outcome:
+) -> str:
     memories, viewer = _of(deps)
     turn = deps.turn
     known = await deps.database.read(lambda tx: rows.many(tx, viewer, heard(tx, turn.id)))
@@ -239,24 +230,21 @@ async def _write(
     return _outcome(await memories.write(viewer, draft, supersedes=supersedes, keep_both=keep_both))
 
 
-def _outcome(written: Written) -> Outcome:
+def _outcome(written: Written) -> str:
     match written:
-        case Stored(memory, None):
-            return Outcome(status=f"Remembered as #{memory.id}.", id=memory.id)
         case Stored(memory, old):
-            number = "" if old is None else f" It supersedes #{old.id}."
-            return Outcome(status=f"Remembered as #{memory.id}.{number}", id=memory.id)
+            place = "" if old is None else f", in the place of #{old.id}"
+            return f"Remembered as #{memory.id}{place}."
         case Merged(memory):
-            return Outcome(status=f"Known already, as #{memory.id}.", id=memory.id)
+            return f"Known already, as #{memory.id}."
         case Similar(found):
-            numbers = " or ".join(f"#{memory.id}" for memory in found)
-            return Outcome(
-                status=f"Not written: it is similar to {numbers}. Call again with supersedes set"
-                " to the number it replaces, with keep_both if both are true, or drop it.",
-                similar=[_item(memory) for memory in found],
+            known = "\n".join(f"- {line(memory)}" for memory in found)
+            return (
+                f"Not written. This is similar:\n{known}\nCall again with supersedes set to the"
+                " number it replaces, with keep_both if both are true, or drop it."
             )
         case Refused(reason):
-            return Outcome(status=f"Not written: {reason}.")
+            return f"Not written: {reason}."
 
 
 def _hit(hit: Hit) -> Remembered:

@@ -15,7 +15,7 @@ from typing_extensions import TypedDict
 from long_running_agents.domain.fitting import Allotment, first_sentence, tokens, weight
 from long_running_agents.domain.tool import Effect
 from long_running_agents.tools.deps import TurnDeps
-from long_running_agents.tools.effects import effect
+from long_running_agents.tools.effects import effect, is_alias
 from long_running_agents.tools.results import READ_RESULT, results
 
 SEARCH = "search_tools"
@@ -48,9 +48,9 @@ def tool_search() -> FunctionToolset[TurnDeps]:
             ctx: The turn that asks.
             query: A few words, such as 'read a file'.
         """
-        others = [tool for name, tool in ctx.tools.items() if name not in _CORE]
-        scores = relevance(query, others)
-        best = sorted(others, key=lambda tool: -scores[tool.name])[:_HITS]
+        known = others(ctx.tools.values())
+        scores = relevance(query, known)
+        best = sorted(known, key=lambda tool: -scores[tool.name])[:_HITS]
         return [
             ToolFound(name=tool.name, description=first_sentence(tool.description or ""))
             for tool in best
@@ -58,6 +58,11 @@ def tool_search() -> FunctionToolset[TurnDeps]:
         ]
 
     return tools
+
+
+def others(tools: Iterable[ToolDefinition]) -> list[ToolDefinition]:
+    """The tools without those that only help where something is left out."""
+    return [tool for tool in tools if tool.name not in _CORE]
 
 
 def found_in(content: object) -> list[str]:
@@ -89,10 +94,12 @@ def choose(
         query: What the turn is about; asked only when there is something to choose.
         found: The names of the tools that were searched for, the oldest first.
     """
-    others = [tool for tool in tools if tool.name != SEARCH]
-    if takes(others) <= allotment.tools:
-        return others
-    brief = [in_short(tool) for tool in others]
+    whole = [tool for tool in tools if tool.name != SEARCH]
+    if takes(whole) <= allotment.tools:
+        return whole
+    # A second name for the same thing is the first that a tight fit does without.
+    tools = [tool for tool in tools if not is_alias(tool)]
+    brief = [in_short(tool) for tool in whole if not is_alias(tool)]
     if takes(brief) <= allotment.tools:
         return brief
     return _relevant([in_short(tool) for tool in tools], allotment, query(), found)

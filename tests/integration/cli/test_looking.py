@@ -179,3 +179,41 @@ def test_the_demo_plays_without_model_or_home(lra, monkeypatch, tmp_path):
     assert re.search(r"update_task_status .*the demo says yes", err)
     assert "1 of 3 tasks completed" in err
     assert not (tmp_path / "home").exists()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--home", "{home}", "config", "--json"),
+        ("config", "--home", "{home}", "--json"),
+        ("config", "--json", "--home={home}"),
+        ("--home", "/nowhere", "config", "--json", "--home", "{home}"),
+        ("sessions", "--home", "{home}", "list", "--json"),
+        ("sessions", "list", "--home", "{home}", "--json"),
+        ("ask", "--home", "{home}", "hi", "--json"),
+    ],
+)
+def test_the_home_may_be_named_before_or_after_the_command(lra, tmp_path, arguments):
+    home = tmp_path / "other"
+    assert lra("init", "--home", str(home))[0] == 0
+    (home / "config.toml").write_text('[agent]\nname = "Elsewhere"\n', encoding="utf-8")
+    assert lra("ask", "hi", "--home", str(home))[0] == 0
+    code, out, _ = lra(*(each.format(home=home) for each in arguments))
+
+    assert code == 0
+    assert "Elsewhere" in out if "config" in arguments else "session" in out
+    assert not (tmp_path / "home").exists()
+
+
+def test_colours_may_be_asked_for_after_the_command(lra):
+    assert "\x1b[" not in lra("doctor")[1]
+    assert "\x1b[" in lra("doctor", "--color", "always")[1]
+    assert "\x1b[" not in lra("--color", "always", "doctor", "--color", "never")[1]
+    code, _, err = lra("doctor", "--color", "blue")
+    assert code == 2
+    assert "--color" in err
+
+
+def test_a_traceback_may_be_asked_for_after_the_command(lra):
+    assert "Traceback" not in lra("tasks", "list", "--session", "nowhere")[2]
+    assert "Traceback" in lra("tasks", "list", "--session", "nowhere", "--debug")[2]

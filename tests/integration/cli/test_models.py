@@ -42,6 +42,13 @@ def ollama(monkeypatch):
             self.end_headers()
             self.wfile.write(json.dumps(body).encode())
 
+        def do_POST(self):
+            self.rfile.read(int(self.headers["Content-Length"]))
+            there = self.path == "/api/show"
+            self.send_response(200 if there else 404)
+            self.end_headers()
+            self.wfile.write(b'{"model_info": {"llama.context_length": 131072}}')
+
         def log_message(self, *_):
             pass
 
@@ -69,6 +76,9 @@ def test_the_list_has_what_is_set_found_and_embedded(lra, ollama, embedded):
 
     assert found["custom:scripted"]["chosen"]
     assert found[f"{ollama}#qwen3:8b"]["context_window"] == 4096
+    assert found[f"{ollama}#qwen3:8b"]["note"] == "loaded"
+    assert found[f"{ollama}#llama3.2:3b"]["context_window"] == 4096
+    assert found[f"{ollama}#llama3.2:3b"]["note"] == "not loaded; the window is the usual one"
     assert found["local:big"] == {
         "name": "local:big",
         "source": "embedded",
@@ -241,6 +251,43 @@ def test_an_embedded_model_can_be_served(lra, unset, embedded):
     code, _, err = lra("models", "serve", "big", "--host", "0.0.0.0")
     assert code == 2
     assert "--key" in err
+
+
+def test_weights_of_ones_own_can_be_served(lra, unset, embedded, tmp_path):
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    assert lra("models", "serve", "--engine", "transformers", "--path", str(mine))[0] == 0
+    assert fake_server.served == [("mine by transformers", "127.0.0.1", 8089, None)]
+    code, _, err = lra("models", "serve", "big", "--path", str(mine))
+    assert code == 2
+    assert "Give one of them" in err
+
+
+def test_without_the_extra_the_command_that_brings_it_is_named(lra, unset, monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    (tmp_path / "config.json").write_text("{}", encoding="utf-8")
+
+    for command in (
+        ("models", "serve", "--engine", "transformers", "--path", str(tmp_path)),
+        ("models", "use", f"local:{tmp_path}"),
+        ("ask", "hi", "--model", f"local:{tmp_path}"),
+    ):
+        code, _, err = lra(*command)
+        assert code == 1
+        assert "pip install 'long-running-agents[transformers]'" in err
+
+
+def test_weights_of_ones_own_can_be_used_and_asked(lra, unset, embedded, monkeypatch, tmp_path):
+    (tmp_path / "mine").mkdir()
+    monkeypatch.chdir(tmp_path)
+    code, out, err = lra("ask", "hi", "--model", "local:./mine")
+
+    assert (code, out) == (0, "I am small.\n")
+    # Nobody can say how good a model is that nobody knows.
+    assert "is small" not in err
+    assert lra("models", "use", "local:./mine")[0] == 0
+    written = (tmp_path / "home" / "config.toml").read_text(encoding="utf-8")
+    assert f'"local:{tmp_path}/mine"' in written
 
 
 def test_a_server_that_is_found_is_asked_and_that_is_said(lra, unset, ollama):

@@ -2,6 +2,7 @@ import pytest
 from pydantic_ai.exceptions import ModelHTTPError
 from pydantic_ai.messages import ModelRequest, ModelResponse, TextPart, UserPromptPart
 from pydantic_ai.models import ModelRequestParameters
+from pydantic_ai.tools import ToolDefinition
 
 from long_running_agents.agent.fitting import FittedModel, Fitter, Gauge, Gauges, check_window
 from long_running_agents.errors import ConfigError, UsageError
@@ -60,6 +61,23 @@ async def test_a_request_refused_for_its_length_is_sent_once_more(streamed):
     assert len(short) < len(long)
     assert one.gauge.holds == 2000
     assert one.gauge.ratio != 1.0
+
+
+async def test_help_with_what_is_left_out_is_offered_only_where_something_may_be():
+    names = ("create_task", "read_result", "search_tools")
+    tools = ModelRequestParameters(function_tools=[ToolDefinition(name=name) for name in names])
+    model = ScriptedModel([say("1"), TOO_LONG, say("2"), say("3")])
+    fitted = FittedModel(model, fitter(None), fitted=False)
+    for _ in range(3):
+        await fitted.request(talk(10), None, tools)
+
+    # The window is learned with the second request, which is made anew.
+    assert [list(offered) for offered in model.tools_offered] == [
+        ["create_task"],
+        ["create_task"],
+        ["create_task", "read_result"],
+        ["create_task", "read_result"],
+    ]
 
 
 async def test_other_refusals_are_none_of_its_business():

@@ -96,6 +96,10 @@ async def test_a_message_accepted_in_between_does_not_break_the_line():
         (events.TurnFailed(code="c", message="No model.", hint="Set one."), "Set one."),
         (events.TurnLimited(limit="steps", text="I had to stop"), "I had to stop"),
         (events.ModelFellBack(asked="a", answered="b", reason="r"), "b answers instead of a: r"),
+        (
+            events.PromptTruncated(model="m", sent_tokens=9000, window=4096, hint="Give it more."),
+            "m has read only 4,096 of about 9,000 tokens: it does not know how this began",
+        ),
         (events.ModelChanged(model="m"), "model: m"),
         (
             events.ApprovalResolved(approval_id="a", tool_call_id="c", allowed=False, reason="r"),

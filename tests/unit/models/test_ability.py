@@ -1,6 +1,9 @@
+from datetime import UTC, datetime
+
 import pytest
 
-from long_running_agents.models.ability import ALL, Ability, taught
+from long_running_agents.domain.card import Card
+from long_running_agents.models.ability import ALL, Ability, examined, lacking, taught
 
 BODY = {
     "messages": [
@@ -11,6 +14,8 @@ BODY = {
     "tools": [{}],
     "tool_choice": "required",
     "response_format": {"type": "json_schema"},
+    "stream": True,
+    "stream_options": {"include_usage": True},
 }
 
 # The words of real servers.
@@ -21,6 +26,12 @@ REFUSALS = [
     (400, "Tool calling is not supported for this model", "native_tools"),
     (400, 'Invalid value for `tool_choice`: "required" is not supported', "tool_choice"),
     (400, "`tool_choice` must either be a named tool, or 'auto'", "tool_choice"),
+    (400, "stream_options: Extra inputs are not permitted", "stream_usage"),
+    (500, "Cannot use tools with stream", "streamed_calls"),
+    (400, "Streaming tool calls are not supported", "streamed_calls"),
+    (400, "tools are not supported in streaming mode", "streamed_calls"),
+    (400, "Streaming is not supported by this model", "streaming"),
+    (501, "This backend does not support streaming.", "streaming"),
     (400, "JSON schema conversion failed: Unrecognized schema: {}", "hard_schemas"),
     (400, "Failed to parse grammar", "hard_schemas"),
     (400, "response_format is not supported", "structured"),
@@ -52,8 +63,8 @@ def test_other_trouble_teaches_nothing(status):
 def test_a_refusal_of_what_was_not_asked_for_teaches_nothing():
     body = {"messages": [{"role": "user", "content": "b"}]}
 
-    for status, message, lacking in REFUSALS:
-        if lacking != "free_roles":
+    for status, message, lack in REFUSALS:
+        if lack != "free_roles":
             assert taught(ALL, status, message, body) is None
 
 
@@ -68,3 +79,41 @@ def test_lacks_add_up():
     assert Ability(native_tools=False).without(Ability(system_role=False)) == Ability(
         native_tools=False, system_role=False
     )
+
+
+def card(**findings):
+    usual = {
+        "native_tools": True,
+        "text_tools": False,
+        "streaming": True,
+        "streamed_calls": True,
+        "usage": True,
+        "cuts_silently": False,
+    }
+    return Card(
+        endpoint="http://127.0.0.1:1/v1",
+        model="m",
+        context_window=None,
+        checked_at=datetime(2026, 1, 5, tzinfo=UTC),
+        **{**usual, **findings},
+    )
+
+
+@pytest.mark.parametrize(
+    ("findings", "lacks"),
+    [
+        ({}, set()),
+        ({"native_tools": False, "text_tools": True, "streamed_calls": False}, {"native_tools"}),
+        # Neither way was of use, so nothing speaks for describing tools in words.
+        ({"native_tools": False, "streamed_calls": False}, set()),
+        ({"streamed_calls": False}, {"streamed_calls"}),
+        ({"streaming": False}, {"streaming"}),
+        ({"usage": False}, {"stream_usage"}),
+    ],
+)
+def test_a_card_says_what_need_not_be_tried(findings, lacks):
+    assert examined(card(**findings)).lacks == lacks
+
+
+def test_a_lack_that_an_older_version_knew_is_passed_over():
+    assert lacking(["native_tools", "telepathy"]) == Ability(native_tools=False)

@@ -58,3 +58,16 @@ async def test_only_what_is_here_is_served(embedded):
     await embedded.serve("big", "127.0.0.1", 1, "key")
 
     assert fake_server.served == [("big.gguf", "127.0.0.1", 1, "key")]
+
+
+async def test_weights_of_ones_own_are_named_by_their_path(embedded, tmp_path):
+    fake_server.served.clear()
+    mine = tmp_path / "mine"
+    model = ModelFactory(ModelSettings(), {}, None, embedded).choices(f"local:{mine}")[0].model
+    await embedded.serve(str(mine), "127.0.0.1", 1, "", kind="transformers")
+
+    assert model.wrapped.path == mine.with_name("mine.gguf")
+    assert fake_server.served == [("mine by transformers", "127.0.0.1", 1, None)]
+    embedded.check(str(mine))
+    with pytest.raises(NotConfigured, match="lra models pull big"):
+        embedded.check("big")

@@ -8,6 +8,7 @@ from pydantic_ai.models import ModelRequestParameters
 from long_running_agents.config import load
 from long_running_agents.config.settings import ModelSettings
 from long_running_agents.errors import ConfigError, NotConfigured
+from long_running_agents.models.ability import ALL, Ability
 from long_running_agents.models.factory import ModelFactory, OneModel
 from long_running_agents.models.names import LIBRARY, configured_name, installed
 from long_running_agents.testing import ScriptedModel, say
@@ -173,7 +174,37 @@ def test_fallbacks_follow_in_order_and_only_once():
 def test_a_model_is_made_once():
     made = factory(Wire())
 
-    assert made.make("openai:a") is made.make("openai:a")
+    assert made.choices("openai:a")[0] is made.choices("openai:a")[0]
+
+
+class Notebook:
+    """Knows one old model, and takes note of who is asked about."""
+
+    def __init__(self):
+        self.asked = []
+
+    def ability(self, endpoint, model):
+        return Ability(native_tools=False) if model == "old" else ALL
+
+    def learned(self, endpoint, model):
+        self.asked.append((endpoint, model))
+
+
+def test_what_is_known_of_a_model_is_heeded_and_what_it_teaches_is_heard():
+    notebook = Notebook()
+    settings = ModelSettings(base_url="http://10.0.0.1/v1/", model_id="old")
+    made = ModelFactory(settings, KEYS, Wire().client, known=notebook)
+    names = ("old", "ollama:new", "openai:old")
+    known = [made.choices(name)[0].model.wrapped.ability for name in names]
+
+    assert [ability.lacks for ability in known] == [
+        {"native_tools"}, set(), {"native_tools", "text_calls"},
+    ]  # fmt: skip
+    assert notebook.asked == [
+        ("http://10.0.0.1/v1", "old"),
+        ("http://127.0.0.1:11434/v1", "new"),
+        ("https://api.openai.com/v1", "old"),
+    ]
 
 
 def test_a_model_that_is_there_already_answers_to_every_name():

@@ -6,7 +6,6 @@ from pydantic_ai.messages import ModelRequest
 from pydantic_ai.models import ModelRequestParameters
 
 from long_running_agents.config.settings import ModelSettings
-from long_running_agents.models.ability import ALL, Ability, Reports
 from long_running_agents.models.factory import ModelFactory
 from long_running_agents.models.limited import LimitedModel
 from long_running_agents.testing import ScriptedModel, hang, say
@@ -53,7 +52,8 @@ async def door(model_requests):
 
 async def test_a_provider_gets_only_so_many_requests_at_once(door):
     made = ModelFactory(ModelSettings(concurrency=2), {"OPENAI_API_KEY": "k"}, door.client)
-    models = [made.make(name) for name in ("ollama:a", "ollama:b", "ollama:a", "openai:c")]
+    names = ("ollama:a", "ollama:b", "ollama:a", "openai:c")
+    models = [made.choices(name)[0].model for name in names]
     tasks = [asyncio.create_task(model.request(GO, None, NOTHING)) for model in models]
     await settle()
     waiting = sorted(door.inside)
@@ -105,20 +105,3 @@ async def test_a_failure_gives_the_place_back(door):
         with pytest.raises(Exception, match="asked for another"):
             await stream(model)
     assert not limit.locked()
-
-
-async def test_what_is_known_of_a_model_is_handed_over_and_what_is_learned_reported(door):
-    known = {"ollama:old": Ability(native_tools=False)}
-    names = []
-
-    def reports(name):
-        names.append(name)
-        return Reports()
-
-    settings, keys = ModelSettings(), {"OPENAI_API_KEY": "k"}
-    made = ModelFactory(settings, keys, door.client, abilities=known, reports=reports)
-
-    assert made.make("ollama:old").wrapped.ability == Ability(native_tools=False)
-    assert made.make("ollama:new").wrapped.ability == ALL
-    assert made.make("openai:gpt").wrapped.ability == Ability(text_calls=False)
-    assert names == ["ollama:old", "ollama:new", "openai:gpt"]

@@ -82,3 +82,18 @@ def test_the_models_behind_keys_and_short_cuts_are_known_ones():
         *names.LIBRARY,
         *(name for name, each in names.SERVERS.items() if each.needs_key),
     }
+
+
+@pytest.mark.parametrize(
+    ("name", "remedy"),
+    [
+        ("ollama:qwen3", "OLLAMA_CONTEXT_LENGTH=32768"),
+        ("http://127.0.0.1:11434/v1#qwen3", "OLLAMA_CONTEXT_LENGTH=32768"),
+        ("lmstudio:qwen3", "--context-length 32768"),
+        ("http://127.0.0.1:8080/v1#qwen3", "llama-server -c"),
+    ],
+)
+def test_each_server_has_its_own_way_to_read_more(name, remedy):
+    settings = ModelSettings()
+
+    assert remedy in names.roomier(names.parse(name, settings), settings)

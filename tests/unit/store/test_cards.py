@@ -1,10 +1,11 @@
 from dataclasses import replace
 
 import pytest
-from tests.unit.store.house import NOON, house
+from tests.unit.store.house import NOON, house, later
 
 from long_running_agents.domain.card import Card
-from long_running_agents.store import cards
+from long_running_agents.domain.lack import Lack
+from long_running_agents.store import cards, lacks
 
 pytestmark = pytest.mark.anyio
 
@@ -33,3 +34,16 @@ async def test_the_latest_card_of_a_model_is_kept(tmp_path):
         found = await database.read(lambda tx: cards.find(tx, CARD.endpoint, "qwen"))
         assert found == newer
         assert await database.read(lambda tx: cards.find(tx, "elsewhere", "qwen")) is None
+
+
+async def test_an_examination_replaces_what_was_learned_before_it(tmp_path):
+    lack = Lack(endpoint=CARD.endpoint, model=CARD.model, what="native_tools", learned_at=NOON)
+    other = replace(lack, model="other")
+    newer = replace(lack, learned_at=later(5))
+    async with house(tmp_path) as database:
+        for each in (lack, other, newer):
+            await database.write(lambda tx, each=each: lacks.put(tx, each))
+        assert await database.read(lacks.every) == [other, newer]
+        await database.write(lambda tx: cards.put(tx, CARD))
+
+        assert await database.read(lacks.every) == [other]

@@ -16,12 +16,13 @@ from long_running_agents.store.database import Database
 
 pytestmark = pytest.mark.anyio
 
-FUTURE = """
+NEXT = f"{int(schema.HEAD) + 1:04}"
+FUTURE = f"""
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0004"
-down_revision = "0003"
+revision = "{NEXT}"
+down_revision = "{schema.HEAD}"
 
 
 def upgrade():
@@ -40,7 +41,7 @@ def migrations(tmp_path):
     """Our migrations, and one from the future."""
     folder = tmp_path / "migrations"
     shutil.copytree(schema.MIGRATIONS, folder, ignore=shutil.ignore_patterns("__pycache__"))
-    (folder / "versions" / "0004_colours.py").write_text(FUTURE, encoding="utf-8")
+    (folder / "versions" / f"{NEXT}_colours.py").write_text(FUTURE, encoding="utf-8")
     return folder
 
 
@@ -126,11 +127,11 @@ async def test_everything_can_be_taken_down_and_built_again(tmp_path, old):
 
 
 async def test_an_upgrade_makes_a_backup_first(old, migrations):
-    assert await upgraded(old, migrations) == "0004"
+    assert await upgraded(old, migrations) == NEXT
 
     [backup] = old.backups.iterdir()
-    assert backup.name == "before-0004-20260105-120000.db"
-    assert rows(backup, "SELECT version_num FROM alembic_version") == [("0003",)]
+    assert backup.name == f"before-{NEXT}-20260105-120000.db"
+    assert rows(backup, "SELECT version_num FROM alembic_version") == [(schema.HEAD,)]
     assert rows(backup, "SELECT id FROM sessions") == [("s",)]
     assert rows(old.database, "SELECT id, colour FROM sessions") == [("s", "blue")]
 
@@ -143,7 +144,7 @@ async def test_rebuilding_a_table_keeps_what_hangs_on_it(old, migrations):
 
 
 async def test_an_upgrade_that_would_orphan_rows_changes_nothing(old, migrations):
-    version = migrations / "versions" / "0004_colours.py"
+    version = migrations / "versions" / f"{NEXT}_colours.py"
     version.write_text(
         FUTURE.replace("def upgrade():", "def upgrade():\n    op.execute('DELETE FROM sessions')"),
         encoding="utf-8",
@@ -153,11 +154,11 @@ async def test_an_upgrade_that_would_orphan_rows_changes_nothing(old, migrations
         await upgraded(old, migrations)
 
     assert rows(old.database, "SELECT id FROM sessions") == [("s",)]
-    assert rows(old.database, "SELECT version_num FROM alembic_version") == [("0003",)]
+    assert rows(old.database, "SELECT version_num FROM alembic_version") == [(schema.HEAD,)]
 
 
 async def test_an_upgrade_that_fails_half_way_changes_nothing(old, migrations):
-    version = migrations / "versions" / "0004_colours.py"
+    version = migrations / "versions" / f"{NEXT}_colours.py"
     broken = FUTURE.replace(
         "\n\ndef downgrade", "\n    raise RuntimeError('oops')\n\n\ndef downgrade"
     )
@@ -166,7 +167,7 @@ async def test_an_upgrade_that_fails_half_way_changes_nothing(old, migrations):
     with pytest.raises(RuntimeError, match="oops"):
         await upgraded(old, migrations)
 
-    assert rows(old.database, "SELECT * FROM alembic_version") == [("0003",)]
+    assert rows(old.database, "SELECT * FROM alembic_version") == [(schema.HEAD,)]
     assert "colour" not in str(rows(old.database, "SELECT sql FROM sqlite_master"))
     async with house(old.path) as database:
         assert len(await database.read(lambda tx: turns.of_session(tx, "s"))) == 1
@@ -174,7 +175,7 @@ async def test_an_upgrade_that_fails_half_way_changes_nothing(old, migrations):
 
 async def test_foreign_keys_are_back_on_after_an_upgrade(old, migrations):
     database = Database(old.database, redact=Redactor())
-    schema.migrate(database.engine, old.database, "0004", migrations=migrations)
+    schema.migrate(database.engine, old.database, NEXT, migrations=migrations)
     try:
         await database.write(lambda tx: sessions.remove(tx, "s"))
     finally:
@@ -195,7 +196,7 @@ async def test_a_database_of_a_newer_version_is_refused_with_advice(old, migrati
     await upgraded(old, migrations)
     before = old.database.read_bytes()
 
-    with pytest.raises(NewerDatabase, match=r"schema 0004.*Upgrade with 'pip install --upgrade"):
+    with pytest.raises(NewerDatabase, match=rf"schema {NEXT}.*Upgrade with 'pip install --upgrade"):
         async with house(old.path, read_only=read_only):
             pass
     assert old.database.read_bytes() == before
@@ -221,12 +222,12 @@ async def test_a_backup_that_cannot_be_written_stops_the_upgrade(old, migrations
     with pytest.raises(StorageFailed, match=r"The backup .* cannot be written"):
         await upgraded(old, migrations)
 
-    assert rows(old.database, "SELECT version_num FROM alembic_version") == [("0003",)]
+    assert rows(old.database, "SELECT version_num FROM alembic_version") == [(schema.HEAD,)]
 
 
 async def test_a_house_from_before_the_memory_keeps_its_conversations_and_gets_an_owner(old):
     database = Database(old.database, redact=Redactor())
-    schema.migrate(database.engine, old.database, "0002")
+    schema.migrate(database.engine, old.database, "0003")
     await database.close()
     assert rows(old.database, "SELECT name FROM sqlite_master WHERE name LIKE 'memor%'") == []
 

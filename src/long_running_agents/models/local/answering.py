@@ -95,9 +95,11 @@ async def _talk(engine: TextEngine, request: ChatRequest) -> AsyncGenerator[Piec
 
 
 def _together(first: Finished, second: Finished) -> Finished:
+    # One prompt in two dresses: whoever sent it wants to know how much of the window it takes.
+    longer = max(first, second, key=lambda ended: ended.prompt_tokens)
     return Finished(
         reason=second.reason,
-        prompt_tokens=first.prompt_tokens + second.prompt_tokens,
+        prompt_tokens=longer.prompt_tokens,
         completion_tokens=first.completion_tokens + second.completion_tokens,
-        cached_tokens=first.cached_tokens + second.cached_tokens,
+        cached_tokens=longer.cached_tokens,
     )

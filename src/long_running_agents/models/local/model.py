@@ -9,7 +9,7 @@ from typing import Any
 from pydantic_ai.exceptions import ModelHTTPError
 from pydantic_ai.messages import ModelMessage, ModelResponse, ModelResponseStreamEvent
 from pydantic_ai.models import Model, ModelRequestParameters, StreamedResponse
-from pydantic_ai.profiles import ModelProfile
+from pydantic_ai.profiles import ModelProfile, merge_profile
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import RunContext
 from pydantic_ai.usage import RequestUsage
@@ -57,6 +57,10 @@ class LocalModel(Model[TextEngine]):
     @override
     def provider(self) -> None:
         return None
+
+    @override
+    def _instance_profile_defaults(self, profile: ModelProfile) -> ModelProfile:
+        return merge_profile(profile, ModelProfile(context_window=self._engine.context))
 
     @property
     def engine(self) -> TextEngine:

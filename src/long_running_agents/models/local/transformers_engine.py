@@ -1,6 +1,5 @@
 """Hugging Face Transformers as an engine, for weights that are not GGUF."""
 
-import importlib
 import json
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
@@ -8,8 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from typing_extensions import override
+
 from long_running_agents.domain.ports import Clock
-from long_running_agents.errors import CorruptData, NotConfigured
+from long_running_agents.errors import CorruptData
 from long_running_agents.models.local.engine import (
     ContextExceeded,
     Finished,
@@ -20,7 +21,8 @@ from long_running_agents.models.local.engine import (
     Said,
     Words,
 )
-from long_running_agents.models.local.worker import Hear, Worker
+from long_running_agents.models.local.resident import IDLE_AFTER, ResidentEngine
+from long_running_agents.models.local.worker import Hear
 
 _LONGEST_ANSWER = 2048
 _BROKEN = "\N{REPLACEMENT CHARACTER}"
@@ -35,7 +37,7 @@ class _Loaded:
     model: Any
 
 
-class TransformersEngine:
+class TransformersEngine(ResidentEngine[_Loaded]):
     """Runs the weights in a folder, as ``save_pretrained`` writes them.
 
     Nothing is downloaded, no code from the folder is run, and only safetensors are read.
@@ -50,6 +52,9 @@ class TransformersEngine:
         clock: Measures them.
     """
 
+    extra = "transformers"
+    packages = ("torch", "transformers", "xgrammar")
+
     def __init__(
         self,
         path: Path,
@@ -57,70 +62,51 @@ class TransformersEngine:
         name: str = "",
         context: int | None = None,
         threads: int | None = None,
-        idle_after: float | None = 600.0,
+        idle_after: float | None = IDLE_AFTER,
         clock: Clock | None = None,
     ) -> None:
-        self._path = path
-        self._name = name or path.name
-        self._context = context or _made_for(path)
+        super().__init__(
+            path,
+            name=name or path.name,
+            context=context or _made_for(path),
+            idle_after=idle_after,
+            clock=clock,
+        )
         self._threads = threads
-        self._loaded: _Loaded | None = None
-        self._worker = Worker(self._name, self._drop, idle_after=idle_after, clock=clock)
 
-    @property
-    def name(self) -> str:
-        """The model's name."""
-        return self._name
-
-    @property
-    def context(self) -> int:
-        """The most tokens a prompt and its answer may have together."""
-        return self._context
-
-    @property
-    def loaded(self) -> bool:
-        """Whether the weights are in memory."""
-        return self._loaded is not None
-
+    @override
     async def stream(self, prompt: Prompt) -> AsyncGenerator[Piece, None]:
         """Words as they are made, then how it ended. Closing the generator stops the work."""
 
         def work(hear: Hear[Piece]) -> None:
-            self._generate(self._load(), prompt, hear)
+            self._generate(self._weights(), prompt, hear)
 
         async with aclosing(self._worker.stream(work)) as pieces:
             async for piece in pieces:
                 yield piece
 
+    @override
     async def count(self, messages: Sequence[Said]) -> int:
         """How many tokens a conversation has."""
-        return await self._worker.do(lambda: len(_tokens(self._load(), messages)))
+        return await self._worker.do(lambda: len(_tokens(self._weights(), messages)))
 
-    async def unload(self) -> None:
-        """Let go of the memory; the next prompt loads again."""
-        await self._worker.rest()
-
-    def _drop(self) -> None:
-        self._loaded = None
-
+    @override
     def _load(self) -> _Loaded:
-        if self._loaded is None:
-            torch, library = _library("torch"), _library("transformers")
-            if self._threads:
-                torch.set_num_threads(self._threads)
-            safe = {"local_files_only": True, "trust_remote_code": False}
-            try:
-                tokenizer = library.AutoTokenizer.from_pretrained(str(self._path), **safe)
-                model = library.AutoModelForCausalLM.from_pretrained(
-                    str(self._path), use_safetensors=True, **safe
-                )
-            except (OSError, ValueError) as error:
-                raise CorruptData(
-                    f"{self._path.name} cannot be loaded: {error}.",
-                    hint="Give a folder that save_pretrained has written, with safetensors.",
-                ) from error
-            self._loaded = _Loaded(torch, tokenizer, model.eval())
-        return self._loaded
+        torch, library = self.library("torch"), self.library("transformers")
+        if self._threads:
+            torch.set_num_threads(self._threads)
+        safe = {"local_files_only": True, "trust_remote_code": False}
+        try:
+            tokenizer = library.AutoTokenizer.from_pretrained(str(self._path), **safe)
+            model = library.AutoModelForCausalLM.from_pretrained(
+                str(self._path), use_safetensors=True, **safe
+            )
+        except (OSError, ValueError) as error:
+            raise CorruptData(
+                f"{self._path.name} cannot be loaded: {error}.",
+                hint="Give a folder that save_pretrained has written, with safetensors.",
+            ) from error
+        return _Loaded(torch, tokenizer, model.eval())
 
     def _generate(self, loaded: _Loaded, prompt: Prompt, hear: Hear[Piece]) -> None:
         tokens = _tokens(loaded, prompt.messages)
@@ -167,7 +153,8 @@ def _leaving(torch: Any, telling: "_Telling") -> Callable[..., Any]:
 
 
 def _grammar(loaded: _Loaded, schema: Json) -> Any:
-    xgrammar, hugging_face = _library("xgrammar"), _library("xgrammar.contrib.hf")
+    library = TransformersEngine.library
+    xgrammar, hugging_face = library("xgrammar"), library("xgrammar.contrib.hf")
     known = xgrammar.TokenizerInfo.from_huggingface(
         loaded.tokenizer, vocab_size=loaded.model.config.vocab_size
     )
@@ -258,13 +245,3 @@ def _made_for(path: Path) -> int:
         # The folder is missing or broken, which loading it will say.
         config = {}
     return min(int(config.get("max_position_embeddings") or 8192), 8192)
-
-
-def _library(name: str) -> Any:
-    try:
-        return importlib.import_module(name)
-    except ImportError as error:
-        raise NotConfigured(
-            f"This engine needs {name.partition('.')[0]}, which is not installed.",
-            hint="pip install 'long-running-agents[transformers]'",
-        ) from error

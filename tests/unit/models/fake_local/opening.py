@@ -1,3 +1,5 @@
+from pathlib import Path
+
 from long_running_agents.testing import ScriptedModel, say
 
 
@@ -11,5 +13,7 @@ def open_model(name, folder):
     return Small(folder / f"{name}.gguf")
 
 
-def open_engine(name, folder):
+def open_engine(name, folder, kind=None):
+    if "/" in name:
+        return Path(f"{name} by {kind}")
     return folder / f"{name}.gguf"

@@ -1,13 +1,16 @@
 import os
 import sys
+from importlib.machinery import ModuleSpec
+from types import ModuleType
 
 import pytest
 
-from long_running_agents.errors import NotConfigured
+from long_running_agents.errors import NotConfigured, UsageError
 from long_running_agents.models.local.catalog import DEFAULT
 from long_running_agents.models.local.engine import Prompt, Said
 from long_running_agents.models.local.llama import LlamaEngine
 from long_running_agents.models.local.opening import open_engine, open_model
+from long_running_agents.models.local.transformers_engine import TransformersEngine
 
 PROMPT = Prompt(messages=(Said("user", "hi"),))
 
@@ -27,6 +30,58 @@ def test_a_file_of_ones_own_is_found_in_the_folder_or_by_its_path(tmp_path):
         model = open_model(name, tmp_path)
         assert model.model_name == "local:mine"
         assert not model.engine.loaded
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A folder that looks like what save_pretrained writes."""
+    made = tmp_path / "mine"
+    made.mkdir()
+    (made / "config.json").write_text('{"max_position_embeddings": 1024}', encoding="utf-8")
+    return made
+
+
+@pytest.fixture
+def transformers_there(monkeypatch):
+    """The extra, as far as one can tell without importing it."""
+    for package in TransformersEngine.packages:
+        module = ModuleType(package)
+        module.__spec__ = ModuleSpec(package, None)
+        monkeypatch.setitem(sys.modules, package, module)
+
+
+def test_a_folder_is_for_transformers(folder, transformers_there):
+    engine = open_engine(str(folder), folder.parent)
+
+    assert isinstance(engine, TransformersEngine)
+    assert (engine.name, engine.context, engine.loaded) == ("mine", 1024, False)
+    assert isinstance(open_engine(str(folder), folder, kind="transformers"), TransformersEngine)
+    with pytest.raises(UsageError, match="is a folder, which the engine 'llama' cannot run"):
+        open_engine(str(folder), folder, kind="llama")
+
+
+@pytest.mark.parametrize("package", TransformersEngine.packages)
+def test_without_the_extra_a_folder_is_refused_with_the_command(
+    folder, transformers_there, monkeypatch, package
+):
+    monkeypatch.setitem(sys.modules, package, None)
+
+    with pytest.raises(NotConfigured, match=f"need {package}") as missing:
+        open_engine(str(folder), folder.parent)
+    assert missing.value.hint == "pip install 'long-running-agents[transformers]'"
+
+
+def test_an_engine_that_does_not_read_a_file_is_refused(tmp_path):
+    (tmp_path / "mine.gguf").write_bytes(b"")
+
+    with pytest.raises(UsageError, match="is a file, which the engine 'transformers' cannot run"):
+        open_engine("mine", tmp_path, kind="transformers")
+
+
+def test_the_window_of_a_local_model_is_known_before_it_is_loaded(tmp_path):
+    (tmp_path / "mine.gguf").write_bytes(b"")
+
+    assert open_model("mine", tmp_path).context_window == 8192
 
 
 def test_a_name_that_means_nothing_is_refused(tmp_path):
@@ -49,6 +104,8 @@ async def test_a_missing_extra_is_named(tmp_path, monkeypatch):
     with pytest.raises(NotConfigured) as missing:
         await anext(engine.stream(PROMPT))
     assert missing.value.hint == "pip install 'long-running-agents[local]'"
+    with pytest.raises(NotConfigured, match="need xllamacpp"):
+        open_engine("mine", tmp_path)
 
 
 @pytest.mark.anyio

@@ -1,0 +1,53 @@
+"""Small furnishings for stories about finding memories."""
+
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+
+from tests.unit.store.house import house
+
+from long_running_agents.domain.ids import SessionId
+from long_running_agents.domain.memory import Draft, Kind, Query, Viewer
+from long_running_agents.memory.memories import Memories
+from long_running_agents.testing import FakeEmbedder, FrozenClock
+
+NOON = datetime(2026, 1, 5, 12, 0, tzinfo=UTC)
+ME = Viewer()
+YOU = Viewer(owner="you")
+
+
+@asynccontextmanager
+async def library(home, *, embedder=None):
+    """Memories in a home of their own; without an embedder unless one is given."""
+    async with house(home) as database:
+        yield Memories(database, embedder, FrozenClock(NOON))
+
+
+@asynccontextmanager
+async def full_library(home):
+    async with library(home, embedder=FakeEmbedder()) as memories:
+        yield memories
+
+
+def talk(*lines, session="s1", **changed):
+    """Turns of a conversation, written as 'who: what'."""
+    turns = (line.split(": ", 1) for line in lines)
+    return [
+        Draft(
+            content=content,
+            kind=Kind.CONVERSATION,
+            actor=actor,
+            session_id=SessionId(session),
+            **changed,
+        )
+        for actor, content in turns
+    ]
+
+
+def notes(*contents, **changed):
+    return [Draft(content=content, kind=Kind.NOTE, **changed) for content in contents]
+
+
+async def found(memories, question, viewer=ME, **asked):
+    """What a search brings up, as texts."""
+    result = await memories.find(viewer, Query(text=question, **asked))
+    return [hit.memory.content for hit in result.hits]
