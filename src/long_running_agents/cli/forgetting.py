@@ -102,7 +102,7 @@ async def _meant(
 async def _expect(memories: "Memories", viewer: "Viewer", selection: "Selection") -> None:
     """Refuse numbers that are not there: one of them may be mistyped."""
     known = await memories.would_forget(viewer.owner, type(selection)(ids=selection.ids))
-    unknown = sorted(selection.ids - {memory.id for memory in known.memories})
+    unknown = sorted((selection.ids or frozenset()) - {memory.id for memory in known.memories})
     if unknown:
         raise NotFound(
             f"No memory {', '.join(f'#{number}' for number in unknown)}.",
@@ -172,7 +172,8 @@ def undo(options: Options, batch: str | None, as_json: bool) -> None:
 async def _batches(memories: "Memories", viewer: "Viewer") -> list[Batch]:
     from long_running_agents.store import memory_trash
 
-    return await memories.database.read(lambda tx: memory_trash.batches(tx, viewer.owner))
+    now = memories.clock.now()
+    return await memories.database.read(lambda tx: memory_trash.batches(tx, viewer.owner, now))
 
 
 def _print_batches(found: "Sequence[Batch]", as_json: bool) -> None:

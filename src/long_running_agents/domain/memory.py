@@ -14,6 +14,7 @@ from typing import Literal, NewType
 
 from long_running_agents.domain.ids import SessionId, TurnId
 from long_running_agents.domain.session import MINE
+from long_running_agents.errors import UsageError
 
 MemoryId = NewType("MemoryId", int)
 """The number a memory is called by: "#12"."""
@@ -80,6 +81,19 @@ class Draft:
     event_at: datetime | None = None
     """When it happened; unset means when it was written."""
     expires_at: datetime | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what nobody could ever see.
+
+        Raises:
+            UsageError: It is for one agent or one session and does not say which.
+        """
+        named = {Scope.USER: True, Scope.AGENT: self.agent, Scope.SESSION: self.session_id}
+        if not named[self.scope]:
+            raise UsageError(
+                f"A memory of the scope {self.scope.value!r} names its {self.scope.value}.",
+                hint="Name it, or choose the scope 'user'.",
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,7 +173,8 @@ class Found:
 class Selection:
     """Which memories are meant; every condition that is set must hold."""
 
-    ids: frozenset[MemoryId] = frozenset()
+    ids: frozenset[MemoryId] | None = None
+    """Only these; of an empty set, none."""
     session_id: SessionId | None = None
     source: str | None = None
     kind: Kind | None = None
@@ -169,6 +184,16 @@ class Selection:
     def empty(self) -> bool:
         """Whether it means nothing at all, rather than everything."""
         return self == Selection()
+
+    def means(self, memory: Memory) -> bool:
+        """Whether a memory is among them."""
+        return (
+            (self.ids is None or memory.id in self.ids)
+            and self.session_id in (None, memory.session_id)
+            and self.source in (None, memory.source)
+            and self.kind in (None, memory.kind)
+            and (self.before is None or memory.recorded_at < self.before)
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,7 @@ from pydantic import TypeAdapter
 from long_running_agents.domain.memory import Memory, Selection
 from long_running_agents.memory.memories import Memories
 from long_running_agents.store import memories as stored
-from long_running_agents.store import memory_transfer
+from long_running_agents.store import memory_descent, memory_transfer
 from long_running_agents.store.database import Transaction
 
 MEMORY: TypeAdapter[Memory] = TypeAdapter(Memory)
@@ -36,7 +36,7 @@ def _page(tx: Transaction, owner: str, after: int) -> list[tuple[int, str]]:
     ids = memory_transfer.numbers(tx, owner, after, limit=_PAGE)
     if not ids:
         return []
-    origins = stored.origins(tx, ids)
+    origins = memory_descent.origins(tx, ids)
     found = stored.selected(tx, owner, Selection(ids=frozenset(ids)))
     return [(memory.id, _line(memory, origins.get(memory.id, []))) for memory in found]
 

@@ -7,15 +7,12 @@ get one; when none is missing, the old space is dropped. Killed in between, it g
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import numpy as np
-
 from long_running_agents.domain.memory import MemoryId
 from long_running_agents.memory import words
 from long_running_agents.memory.embedding.port import Embedder
-from long_running_agents.store import memory_entries, memory_vectors
+from long_running_agents.memory.vectorising import BATCH, keep
+from long_running_agents.store import memory_vectors
 from long_running_agents.store.database import Database, Transaction
-
-_BATCH = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,50 +32,39 @@ async def fill(
         EmbedderFailed: It went as far as it could.
     """
     done = 0
-    left = await database.read(lambda tx: memory_vectors.count_missing(tx, _space(tx, embedder)))
-    while left:
-        made = await _fill_batch(database, embedder)
-        done += made
+    while texts := await database.read(lambda tx: _missing(tx, embedder)):
+        vectors = await embedder.documents(list(texts.values()))
+        # One that was forgotten or changed meanwhile is left out; the next round sees what is left.
+        done += await database.write(
+            lambda tx, texts=texts, vectors=vectors: keep(tx, embedder.space, texts, vectors)
+        )
         left = await database.read(
             lambda tx: memory_vectors.count_missing(tx, _space(tx, embedder))
         )
         tell(Progress(done, left))
-        if not made:
-            break
-    await database.write(lambda tx: _retire(tx, embedder))
+    if await database.read(lambda tx: _outlived(tx, embedder)):
+        await database.write(lambda tx: _retire(tx, embedder))
     return done
 
 
-async def _fill_batch(database: Database, embedder: Embedder) -> int:
-    rows = await database.read(
-        lambda tx: memory_vectors.missing(tx, _space(tx, embedder), limit=_BATCH)
-    )
-    if not rows:
-        return 0
-    texts = [words.in_context(before, content) for _, content, before in rows]
-    vectors = (await embedder.documents(texts)).astype(np.float16)
-
-    def work(tx: Transaction) -> int:
-        space = memory_vectors.open_space(tx, embedder.space, vectors.shape[1])
-        found = memory_vectors.still_there(tx, [number for number, _, _ in rows])
-        made = {
-            number: vector.tobytes()
-            for (number, _, _), vector in zip(rows, vectors, strict=True)
-            if number in found
-        }
-        memory_vectors.put(tx, space, made)
-        memory_entries.note_change(tx, [MemoryId(number) for number in made])
-        return len(made)
-
-    return await database.write(work)
+def _missing(tx: Transaction, embedder: Embedder) -> dict[MemoryId, str]:
+    rows = memory_vectors.missing(tx, _space(tx, embedder), limit=BATCH)
+    return {MemoryId(row[0]): words.in_context(row[2], row[1]) for row in rows}
 
 
 def _space(tx: Transaction, embedder: Embedder) -> int | None:
     return memory_vectors.space(tx, embedder.space)
 
 
+def _outlived(tx: Transaction, embedder: Embedder) -> bool:
+    """Whether there are other spaces that this one has replaced."""
+    space = _space(tx, embedder)
+    others = set(memory_vectors.spaces(tx)) - {embedder.space}
+    return bool(others) and space is not None and not memory_vectors.count_missing(tx, space)
+
+
 def _retire(tx: Transaction, embedder: Embedder) -> None:
     """Drop other spaces once this one has everything."""
     space = _space(tx, embedder)
-    if space is not None and not memory_vectors.count_missing(tx, space):
+    if space is not None and _outlived(tx, embedder):
         memory_vectors.drop_other_spaces(tx, space)

@@ -174,7 +174,16 @@ class _Desk:
         self.merged += 1
         self._taken.add(number)
         if known.source != memory.source and memory.kind is not Kind.CONVERSATION:
-            stored.saw_again(self.tx, known)
+            draft = Draft(
+                content=memory.content,
+                trust=memory.trust,
+                actor=memory.actor,
+                source=memory.source,
+                agent=memory.agent,
+                session_id=memory.session_id,
+                turn_id=memory.turn_id,
+            )
+            known = stored.saw_again(self.tx, known, draft, words.indexed)
         return known
 
     def _clean(self, text: str | None) -> str | None:
@@ -185,7 +194,7 @@ class _Desk:
         successors: dict[MemoryId, MemoryId] = {}
         for copy, memory in self._copies:
             origins = [self._numbers[old] for old in copy.derived_from if old in self._numbers]
-            stored.link(self.tx, memory.id, [old for old in origins if old != memory.id])
+            stored.link(self.tx, memory, origins)
             new = self._numbers.get(copy.memory.superseded_by or MemoryId(0))
             if new is None or memory.superseded_by is not None:
                 continue

@@ -1,12 +1,10 @@
 """The memory's front desk: write, look up, correct. What it acknowledges is on disk."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
-import numpy as np
-
-from long_running_agents.domain.ids import SessionId
+from long_running_agents.domain.ids import SessionId, TurnId
 from long_running_agents.domain.memory import (
     Draft,
     Forgetting,
@@ -22,27 +20,31 @@ from long_running_agents.domain.memory import (
     Stored,
     Viewer,
     Written,
-    normalised,
 )
 from long_running_agents.domain.ports import Clock
 from long_running_agents.domain.turn import Turn
-from long_running_agents.errors import EmbedderFailed, UsageError
+from long_running_agents.errors import EmbedderFailed, NotFound, UsageError
 from long_running_agents.memory import conversation, forgetting, gate, words
-from long_running_agents.memory.embedding.port import Embedder, Vectors
+from long_running_agents.memory.embedding.port import Embedder, Vectors, well_formed
 from long_running_agents.memory.filling import Progress, fill
 from long_running_agents.memory.search import NO_EMBEDDER, Search
 from long_running_agents.memory.vector_index import BuiltInIndex, VectorIndex
+from long_running_agents.memory.vectorising import Vectorising
 from long_running_agents.store import (
     memories,
+    memory_counts,
+    memory_descent,
     memory_entries,
+    memory_remains,
+    memory_talk,
     memory_trash,
     memory_turns,
-    memory_vectors,
+    memory_words,
 )
 from long_running_agents.store.database import Database, Transaction
 
 _BATCH = 500
-_COMPARED = 5
+_COMPARED = 10
 _SHOWN = 3
 _CHANGES_KEPT = 100_000
 
@@ -86,6 +88,7 @@ class Memories:
         self.clock = clock
         self._index = index or BuiltInIndex()
         self.searching = Search(database, embedder, clock, index=self._index)
+        self.vectors = Vectorising(database, embedder)
 
     async def find(self, viewer: Viewer, query: Query) -> Found:
         """The memories that answer a question best."""
@@ -107,27 +110,31 @@ class Memories:
             supersedes: The memory whose place it takes.
             keep_both: Whether it is written although something similar is known.
         """
+        draft = _well_formed(draft)
         if reason := gate.refusal(draft, self.database.redact):
             return Refused(reason)
-        vector = await self._vector_of(draft.content)
-        alike: list[Memory] = []
-        if supersedes is None and not keep_both:
-            alike = await self._alike(viewer, draft, vector)
-        if alike:
-            return Similar(tuple(alike))
+        texts = await self._texts(viewer.owner, [draft])
+        vectors = await self.vectors.of(texts)
         now = self.clock.now()
+        if supersedes is None and not keep_both:
+            vector = None if vectors is None else vectors[0]
+            if found := await self._alike(viewer, draft, vector, now):
+                return Similar(tuple(found))
 
         def work(tx: Transaction) -> Written:
-            old = None if supersedes is None else self._replaceable(tx, viewer, supersedes)
-            known = memories.same(tx, viewer.owner, draft)
-            if known is not None and old is None:
-                memories.saw_again(tx, known)
-                return Merged(known)
-            stored = memories.add(tx, viewer.owner, draft, words.indexed, now)
-            self._put_vectors(tx, [stored], vector)
+            old = None if supersedes is None else _replaceable(tx, viewer, supersedes)
+            if old is not None and (reason := gate.outranked(draft, old)):
+                return Refused(reason)
+            known = memories.same(tx, viewer.owner, draft, now)
+            if known is None or known == old:
+                stored = self.add(tx, viewer.owner, draft, now, {})
+                self.vectors.put(tx, [stored], texts, vectors)
+            else:
+                stored = memories.saw_again(tx, known, draft, words.indexed)
             if old is not None:
                 memories.supersede(tx, old, stored.id, words.indexed, now)
-            return Stored(stored, old)
+            merged = known is not None and old is None
+            return Merged(stored) if merged else Stored(stored, old)
 
         return await self.database.write(work)
 
@@ -142,13 +149,14 @@ class Memories:
     async def _write_batch(
         self, owner: str, drafts: Sequence[Draft], latest: dict[SessionId, MemoryId]
     ) -> list[Memory]:
+        drafts = [_well_formed(draft) for draft in drafts]
+        texts = await self._texts(owner, drafts)
+        vectors = await self.vectors.of(texts)
         now = self.clock.now()
-        texts = await self.database.read(lambda tx: _with_context(tx, owner, drafts, latest))
-        vectors = await self._vectors_of(texts)
 
         def work(tx: Transaction) -> list[Memory]:
             stored = [self.add(tx, owner, draft, now, latest) for draft in drafts]
-            self._put_vectors(tx, stored, vectors)
+            self.vectors.put(tx, stored, texts, vectors)
             return stored
 
         return await self.database.write(work)
@@ -164,34 +172,42 @@ class Memories:
             agent: The name of whoever answered.
             heard: The memories that were recalled or looked up in it.
         """
-        known = await self.database.read(lambda tx: memories.many(tx, Viewer(owner=owner), heard))
-        drafts = conversation.drafts(turn, agent, list(known.values()))
-        texts = await self.database.read(lambda tx: _with_context(tx, owner, drafts, {}))
-        vectors = await self._vectors_of(texts)
+        viewer = Viewer(owner=owner, agent=agent, session_id=turn.session_id)
+        known = await self.database.read(lambda tx: memories.many(tx, viewer, heard))
+        drafts = [
+            _well_formed(draft)
+            for draft in conversation.drafts(turn, agent, [known[n] for n in sorted(known)])
+        ]
+        texts = await self._texts(owner, drafts, anew=turn.id)
+        vectors = await self.vectors.of(texts)
         now = self.clock.now()
 
-        def work(tx: Transaction) -> list[Memory]:
+        def work(tx: Transaction) -> tuple[list[Memory], list[MemoryId]]:
             if not memory_turns.mark(tx, turn):
-                return []
-            memories.remove(tx, owner, memories.of_turn(tx, owner, turn.id))
+                return [], []
+            heirs, changed = conversation.unsay(tx, owner, turn)
             latest: dict[SessionId, MemoryId] = {}
             stored = [self.add(tx, owner, draft, now, latest) for draft in drafts]
-            self._put_vectors(tx, stored, vectors)
-            return stored
+            for heir in heirs:
+                memories.link(tx, heir, [memory.id for memory in stored])
+            self.vectors.put(tx, stored, texts, vectors)
+            return stored, changed
 
-        return await self.database.write(work)
+        stored, changed = await self.database.write(work)
+        await self.vectors.remake(changed)
+        return stored
 
     async def show(self, owner: str, number: MemoryId) -> Shown:
         """A memory with its history and its origins."""
 
         def work(tx: Transaction) -> Shown:
             memory = memories.get(tx, owner, number)
-            origins = memories.origins(tx, [number]).get(number, [])
+            origins = memory_descent.origins(tx, [number]).get(number, [])
             return Shown(
                 memory=memory,
-                history=tuple(memories.superseded(tx, owner, number)),
+                history=tuple(memory_descent.superseded(tx, owner, [number])),
                 origins=tuple(memories.get(tx, owner, origin) for origin in origins),
-                derived=tuple(memories.derived(tx, owner, [number])),
+                derived=tuple(memory_descent.derived(tx, owner, [number])),
             )
 
         return await self.database.read(work)
@@ -217,10 +233,10 @@ class Memories:
         self, owner: str, selection: Selection, *, at_once: bool = False
     ) -> Forgetting:
         """Forget what a selection means, with everything derived from it."""
-        forgotten = await forgetting.forget(
+        forgotten, changed = await forgetting.forget(
             self.database, self.clock, owner, selection, at_once=at_once
         )
-        await self.refill()
+        await self.vectors.remake(changed)
         return forgotten
 
     async def would_forget(self, owner: str, selection: Selection) -> Forgetting:
@@ -229,8 +245,8 @@ class Memories:
 
     async def undo(self, owner: str, batch: str) -> list[Memory]:
         """Bring back what was forgotten together."""
-        back = await forgetting.undo(self.database, owner, batch)
-        await self.refill()
+        back, changed = await forgetting.undo(self.database, self.clock, owner, batch)
+        await self.vectors.remake(changed)
         return back
 
     async def refill(self, tell: Callable[[Progress], None] = lambda _: None) -> str:
@@ -246,17 +262,16 @@ class Memories:
 
     async def stats(self, owner: str) -> Stats:
         """How much there is, and how much of it is embedded."""
+        now = self.clock.now()
 
         def work(tx: Transaction) -> Stats:
             return Stats(
-                counts=memories.counts(tx, owner),
-                spaces=memory_vectors.spaces(tx),
-                trash=sum(count for _, count, _, _ in memory_trash.batches(tx, owner)),
+                counts=memory_counts.kinds(tx, owner),
+                spaces=memory_counts.spaces(tx, owner),
+                trash=sum(count for _, count, _, _ in memory_trash.batches(tx, owner, now)),
                 missing=0
                 if self.embedder is None
-                else memory_vectors.count_missing(
-                    tx, memory_vectors.space(tx, self.embedder.space)
-                ),
+                else memory_counts.missing(tx, owner, self.embedder.space),
             )
 
         return await self.database.read(work)
@@ -271,7 +286,9 @@ class Memories:
         now = self.clock.now()
 
         def work(tx: Transaction) -> None:
-            memory_trash.purge(tx, now)
+            with memory_remains.overwriting(tx):
+                if memory_trash.purge(tx, now):
+                    memory_words.tidy(tx)
             memory_entries.prune(tx, _CHANGES_KEPT)
 
         await self.database.write(work)
@@ -285,80 +302,82 @@ class Memories:
         latest: dict[SessionId, MemoryId],
     ) -> Memory:
         """Store one draft after what was said before it in its session."""
-        talk = draft.kind is Kind.CONVERSATION and draft.session_id is not None
-        previous = None
-        if talk and draft.session_id is not None:
-            previous = latest.get(draft.session_id) or memories.last_said(
-                tx, owner, draft.session_id
-            )
-        memory = memories.add(tx, owner, draft, words.indexed, now, previous=previous)
-        if talk and draft.session_id is not None:
-            latest[draft.session_id] = memory.id
+        session = draft.session_id if draft.kind is Kind.CONVERSATION else None
+        if session is None:
+            return memories.add(tx, owner, draft, words.indexed, now)
+        if session not in latest and (last := memory_talk.last_said(tx, owner, session)):
+            latest[session] = last
+        memory = memories.add(tx, owner, draft, words.indexed, now, previous=latest.get(session))
+        latest[session] = memory.id
         return memory
 
-    async def _alike(self, viewer: Viewer, draft: Draft, vector: Vectors | None) -> list[Memory]:
-        kinds = frozenset(Kind) - {Kind.CONVERSATION}
-        query = Query(text=draft.content, limit=_COMPARED, kinds=kinds)
-        found, cosines = await self.searching.similar(
-            viewer, query, None if vector is None else vector[0]
+    async def _texts(
+        self, owner: str, drafts: Sequence[Draft], *, anew: TurnId | None = None
+    ) -> list[str]:
+        """What the vectors of drafts stand for: each with what was said just before it."""
+        if all(draft.kind is not Kind.CONVERSATION for draft in drafts):
+            return [self.database.redact(draft.content) for draft in drafts]
+        return await self.database.read(lambda tx: _with_context(tx, owner, drafts, anew))
+
+    async def _alike(
+        self, viewer: Viewer, draft: Draft, vector: Vectors | None, now: datetime
+    ) -> list[Memory]:
+        if draft.kind is Kind.CONVERSATION or await self.database.read(
+            lambda tx: memories.same(tx, viewer.owner, draft, now)
+        ):
+            return []
+        found: dict[int, Memory] = {}
+        cosines: dict[int, float] = {}
+        for text in (draft.content, *gate.topics(draft.content)):
+            query = Query(text=text, limit=_COMPARED, kinds=frozenset(Kind) - {Kind.CONVERSATION})
+            hits, near = await self.searching.similar(viewer, query, vector)
+            found |= {hit.memory.id: hit.memory for hit in hits.hits}
+            cosines |= near
+        close = [number for number, cosine in cosines.items() if cosine >= gate.NEAR]
+        found |= await self.database.read(lambda tx: memories.many(tx, viewer, close))
+        return gate.similar(draft, found.values(), cosines)[:_SHOWN]
+
+
+def _well_formed(draft: Draft) -> Draft:
+    """A draft that can be stored whatever it was cut from."""
+    return replace(
+        draft,
+        content=well_formed(draft.content),
+        actor=well_formed(draft.actor),
+        source=well_formed(draft.source),
+        agent=None if draft.agent is None else well_formed(draft.agent),
+        session_id=None if draft.session_id is None else SessionId(well_formed(draft.session_id)),
+    )
+
+
+def _replaceable(tx: Transaction, viewer: Viewer, number: MemoryId) -> Memory:
+    """A memory that a viewer may correct; an owner in person may correct each of theirs."""
+    old = memories.get(tx, viewer.owner, number)
+    somebody = viewer.agent is not None or viewer.session_id is not None
+    if somebody and not memories.many(tx, viewer, [number]):
+        raise NotFound(f"No memory #{number}.", hint="'lra memory list' shows what there is.")
+    if old.superseded_by is not None:
+        raise UsageError(
+            f"Memory #{number} was superseded already.",
+            hint=f"Correct #{old.superseded_by} instead.",
         )
-        known = [hit.memory for hit in found.hits]
-        same = [memory for memory in known if _says_the_same(draft, memory)]
-        return [] if same else gate.similar(draft, known, cosines)[:_SHOWN]
-
-    def _replaceable(self, tx: Transaction, viewer: Viewer, number: MemoryId) -> Memory:
-        old = memories.get(tx, viewer.owner, number)
-        if old.superseded_by is not None:
-            raise UsageError(
-                f"Memory #{number} was superseded already.",
-                hint=f"Correct #{old.superseded_by} instead.",
-            )
-        return old
-
-    async def _vector_of(self, content: str) -> Vectors | None:
-        return await self._vectors_of([content])
-
-    async def _vectors_of(self, texts: Sequence[str]) -> Vectors | None:
-        """Vectors of texts; None when there are none to be had now, and they are made later."""
-        if self.embedder is None or not texts:
-            return None
-        try:
-            return await self.embedder.documents([self.database.redact(text) for text in texts])
-        except EmbedderFailed:
-            return None
-
-    def _put_vectors(
-        self, tx: Transaction, stored: Sequence[Memory], vectors: Vectors | None
-    ) -> None:
-        if vectors is None or self.embedder is None or not stored:
-            return
-        space = memory_vectors.open_space(tx, self.embedder.space, vectors.shape[1])
-        rows = vectors.astype(np.float16)
-        memory_vectors.put(
-            tx,
-            space,
-            {memory.id: row.tobytes() for memory, row in zip(stored, rows, strict=True)},
-        )
-
-
-def _says_the_same(draft: Draft, memory: Memory) -> bool:
-    return normalised(draft.content) == normalised(memory.content) and memory.kind is draft.kind
+    return old
 
 
 def _with_context(
-    tx: Transaction, owner: str, drafts: Sequence[Draft], latest: dict[SessionId, MemoryId]
+    tx: Transaction, owner: str, drafts: Sequence[Draft], anew: TurnId | None
 ) -> list[str]:
     """Each content with what was said just before it: that is what its vector stands for."""
     said: dict[SessionId, str] = {}
     texts: list[str] = []
     for draft in drafts:
-        session = draft.session_id
+        session, content = draft.session_id, tx.redact(draft.content)
         if draft.kind is not Kind.CONVERSATION or session is None:
-            texts.append(draft.content)
+            texts.append(content)
             continue
         if session not in said:
-            last = latest.get(session) or memories.last_said(tx, owner, session)
+            last = memory_talk.last_said(tx, owner, session, anew=anew)
             said[session] = "" if last is None else memories.get(tx, owner, last).content
-        texts.append(words.in_context(said[session], draft.content))
-        said[session] = draft.content
+        texts.append(words.in_context(said[session], content))
+        said[session] = content
     return texts

@@ -6,9 +6,11 @@ from datetime import datetime
 from typing import Any
 
 from sqlalchemy import (
+    Column,
     ColumnElement,
     Row,
     and_,
+    bindparam,
     delete,
     func,
     insert,
@@ -32,7 +34,7 @@ from long_running_agents.domain.memory import (
 )
 from long_running_agents.errors import NotFound
 from long_running_agents.store import memory_entries, memory_words
-from long_running_agents.store.among import among
+from long_running_agents.store.among import among, plain
 from long_running_agents.store.database import Transaction
 from long_running_agents.store.memory_entries import Indexing
 from long_running_agents.store.memory_tables import memories, memory_links
@@ -44,13 +46,21 @@ _INSERT_WITH_ID = Prepared(insert(memories), _COLUMNS)
 _INSERT = Prepared(insert(memories), _COLUMNS[1:])
 _LAST_ID = Prepared(select(func.last_insert_rowid()))
 _LINK = Prepared(insert(memory_links).prefix_with("OR IGNORE"), ["memory_id", "derived_from"])
+_CHANGE = Prepared(
+    update(memories)
+    .where(memories.c.id == bindparam("new_id"))
+    .values({name: bindparam(f"new_{name}") for name in _COLUMNS[1:]})
+)
 _ADD_WORDS = Prepared(
     text("INSERT INTO memory_words (rowid, words, owner) VALUES (:memory_id, :words, :owner_)")
 )
 _DROP_WORDS = Prepared(text("DELETE FROM memory_words WHERE rowid = :memory_id"))
 
 
-def _memory(row: Row[Any]) -> Memory:
+def memory_of(row: Row[Any]) -> Memory:
+    """A row as the rest of the house knows it."""
+    # One that was revived remembers its successor, in case that is brought back.
+    successor = row.superseded_by if row.valid_to is not None else None
     return Memory(
         id=MemoryId(row.id),
         owner=row.owner,
@@ -67,7 +77,7 @@ def _memory(row: Row[Any]) -> Memory:
         event_at=row.event_at,
         recorded_at=row.recorded_at,
         valid_to=row.valid_to,
-        superseded_by=None if row.superseded_by is None else MemoryId(row.superseded_by),
+        superseded_by=None if successor is None else MemoryId(successor),
         expires_at=row.expires_at,
         seen=row.seen,
     )
@@ -98,7 +108,7 @@ def add(
         kind=draft.kind,
         scope=draft.scope,
         trust=draft.trust,
-        actor=draft.actor,
+        actor=tx.redact(draft.actor),
         source=tx.redact(draft.source),
         content=tx.redact(draft.content),
         agent=draft.agent,
@@ -120,17 +130,23 @@ def put_back(
     row = tx.run(_LAST_ID, {})
     assert row is not None  # noqa: S101 - the insert above has just succeeded
     stored = replace(memory, id=MemoryId(row[0]))
-    link(tx, stored.id, derived_from)
+    link(tx, stored, derived_from)
     index(tx, stored, indexing)
     return stored
 
 
-def link(tx: Transaction, number: MemoryId, derived_from: Sequence[MemoryId]) -> None:
-    """Write what a memory was derived from, as far as that is still there."""
+def link(tx: Transaction, memory: Memory, derived_from: Sequence[MemoryId]) -> None:
+    """Write what a memory was derived from, as far as that is there and the same owner's."""
     if not derived_from:
         return
-    there = tx.execute(select(memories.c.id).where(among(memories.c.id, derived_from))).scalars()
-    rows = [{"memory_id": number, "derived_from": origin} for origin in there]
+    query = select(memories.c.id).where(
+        plain(memories.c.owner) == memory.owner, among(memories.c.id, derived_from)
+    )
+    rows = [
+        {"memory_id": memory.id, "derived_from": origin}
+        for origin in tx.execute(query).scalars()
+        if origin != memory.id
+    ]
     if rows:
         tx.run_each(_LINK, rows)
 
@@ -171,16 +187,24 @@ def index(tx: Transaction, memory: Memory, indexing: Indexing) -> None:
     memory_entries.put(tx, memory, indexed)
 
 
+def _is(column: Column[str], name: str | None) -> ColumnElement[bool]:
+    # A name from a command line may hold halves of letters, which SQLite cannot be asked for.
+    return column == (None if name is None else name.encode("utf-8", "replace").decode())
+
+
 def visible(viewer: Viewer) -> ColumnElement[bool]:
     """What a viewer may see, as a condition on every query."""
-    mine = memories.c.owner == viewer.owner
+    mine = _is(memories.c.owner, viewer.owner)
     scopes = [memories.c.scope == Scope.USER.value]
     if viewer.agent is not None:
-        scopes.append(and_(memories.c.scope == Scope.AGENT.value, memories.c.agent == viewer.agent))
+        scopes.append(
+            and_(memories.c.scope == Scope.AGENT.value, _is(memories.c.agent, viewer.agent))
+        )
     if viewer.session_id is not None:
         scopes.append(
             and_(
-                memories.c.scope == Scope.SESSION.value, memories.c.session_id == viewer.session_id
+                memories.c.scope == Scope.SESSION.value,
+                _is(memories.c.session_id, viewer.session_id),
             )
         )
     return and_(mine, or_(*scopes))
@@ -189,7 +213,9 @@ def visible(viewer: Viewer) -> ColumnElement[bool]:
 def many(tx: Transaction, viewer: Viewer, ids: Sequence[int]) -> dict[int, Memory]:
     """Those of some memories that a viewer may see, by their numbers."""
     # By number alone: asked for the owner too, the planner walks through all the owner has.
-    found = (_memory(row) for row in tx.execute(select(memories).where(among(memories.c.id, ids))))
+    found = (
+        memory_of(row) for row in tx.execute(select(memories).where(among(memories.c.id, ids)))
+    )
     return {memory.id: memory for memory in found if _sees(viewer, memory)}
 
 
@@ -204,48 +230,78 @@ def _sees(viewer: Viewer, memory: Memory) -> bool:
     return inside and memory.owner == viewer.owner
 
 
+_LARGEST = 2**63
+"""No number is as large as this; SQLite could not even be asked for it."""
+
+
 def get(tx: Transaction, owner: str, number: MemoryId) -> Memory:
     """A memory of an owner, in whichever scope."""
     query = select(memories).where(memories.c.id == number, memories.c.owner == owner)
-    row = tx.execute(query).first()
+    row = tx.execute(query).first() if 0 < number < _LARGEST else None
     if row is None:
         raise NotFound(f"No memory #{number}.", hint="'lra memory list' shows what there is.")
-    return _memory(row)
+    return memory_of(row)
 
 
-def same(tx: Transaction, owner: str, draft: Draft) -> Memory | None:
-    """A current memory with just this content, in the same place."""
+def same(tx: Transaction, owner: str, draft: Draft, now: datetime) -> Memory | None:
+    """A current memory with just this content, wherever all who may see the draft see it too."""
+    places = [memories.c.scope == Scope.USER.value]
+    if draft.scope is Scope.AGENT:
+        places.append(and_(memories.c.scope == Scope.AGENT.value, memories.c.agent == draft.agent))
+    if draft.scope is Scope.SESSION:
+        places.append(
+            and_(memories.c.scope == Scope.SESSION.value, memories.c.session_id == draft.session_id)
+        )
     query = select(memories).where(
         memories.c.owner == owner,
         memories.c.digest == digest(tx.redact(draft.content)),
-        memories.c.kind == draft.kind.value,
-        memories.c.scope == draft.scope.value,
+        plain(memories.c.kind) == draft.kind.value,
         memories.c.valid_to.is_(None),
+        or_(memories.c.expires_at.is_(None), memories.c.expires_at > now),
+        or_(*places),
     )
-    if draft.scope is Scope.AGENT:
-        query = query.where(memories.c.agent == draft.agent)
-    if draft.scope is Scope.SESSION:
-        query = query.where(memories.c.session_id == draft.session_id)
-    row = tx.execute(query).first()
-    return None if row is None else _memory(row)
+    row = tx.execute(query.order_by(memories.c.id)).first()
+    return None if row is None else memory_of(row)
 
 
-def saw_again(tx: Transaction, memory: Memory) -> None:
-    """Note that the same was written once more."""
-    tx.execute(update(memories).where(memories.c.id == memory.id).values(seen=memories.c.seen + 1))
+def saw_again(tx: Transaction, memory: Memory, draft: Draft, indexing: Indexing) -> Memory:
+    """Note that the same was written once more, and by whom if that is trusted more."""
+    ends = (memory.expires_at, draft.expires_at)
+    again = replace(
+        memory,
+        seen=memory.seen + 1,
+        expires_at=max((end for end in ends if end is not None), default=None)
+        if None not in ends
+        else None,
+    )
+    if draft.trust.rank > memory.trust.rank:
+        # From now on it rests on the better word: forgetting the other source leaves it.
+        again = replace(
+            again,
+            trust=draft.trust,
+            actor=tx.redact(draft.actor),
+            source=tx.redact(draft.source),
+            agent=draft.agent,
+            session_id=draft.session_id,
+            turn_id=draft.turn_id,
+        )
+        tx.execute(delete(memory_links).where(memory_links.c.memory_id == memory.id))
+        link(tx, again, draft.derived_from)
+    change(tx, again, indexing)
+    return again
+
+
+def change(tx: Transaction, memory: Memory, indexing: Indexing) -> None:
+    """Write the row and the entry of a memory anew; its content stays what it was."""
+    tx.run(_CHANGE, {f"new_{name}": value for name, value in _values(memory).items()})
+    memory_entries.put(tx, memory, indexing(memory.content))
 
 
 def supersede(
     tx: Transaction, old: Memory, new: MemoryId, indexing: Indexing, now: datetime
 ) -> None:
     """Let a newer memory take the place of another, which stays as history."""
-    ended = replace(old, valid_to=now, superseded_by=new)
-    tx.execute(
-        update(memories)
-        .where(memories.c.id == old.id)
-        .values(valid_to=ended.valid_to, superseded_by=new)
-    )
-    memory_entries.put(tx, ended, indexing(ended.content))
+    change(tx, replace(old, valid_to=now, superseded_by=new), indexing)
 
 
 _MOST_LISTED = 1000
@@ -274,18 +330,19 @@ def listed(
     query = select(memories).where(visible(viewer), *_conditions(selection))
     if not history:
         query = query.where(memories.c.valid_to.is_(None))
-    query = query.order_by(memories.c.id.desc()).limit(min(limit, _MOST_LISTED)).offset(offset)
-    return [_memory(row) for row in tx.execute(query)]
+    query = query.order_by(memories.c.id.desc()).offset(max(0, offset))
+    query = query.limit(max(0, min(limit, _MOST_LISTED)))
+    return [memory_of(row) for row in tx.execute(query)]
 
 
 def _conditions(selection: Selection) -> list[ColumnElement[bool]]:
     conditions: list[ColumnElement[bool]] = []
-    if selection.ids:
+    if selection.ids is not None:
         conditions.append(among(memories.c.id, selection.ids))
     if selection.session_id is not None:
-        conditions.append(memories.c.session_id == selection.session_id)
+        conditions.append(_is(memories.c.session_id, selection.session_id))
     if selection.source is not None:
-        conditions.append(memories.c.source == selection.source)
+        conditions.append(_is(memories.c.source, selection.source))
     if selection.kind is not None:
         conditions.append(memories.c.kind == selection.kind.value)
     if selection.before is not None:
@@ -295,57 +352,20 @@ def _conditions(selection: Selection) -> list[ColumnElement[bool]]:
 
 def selected(tx: Transaction, owner: str, selection: Selection) -> list[Memory]:
     """All memories of an owner that a selection means, in whichever scope, old ones included."""
-    query = select(memories).where(memories.c.owner == owner, *_conditions(selection))
-    return [_memory(row) for row in tx.execute(query.order_by(memories.c.id))]
+    mine = memories.c.owner if selection.ids is None else plain(memories.c.owner)
+    query = select(memories).where(mine == owner, *_conditions(selection))
+    return [memory_of(row) for row in tx.execute(query.order_by(memories.c.id))]
 
 
 def from_source(tx: Transaction, owner: str, source: str) -> list[int]:
     """The numbers of an owner's memories from one source, in their order."""
-    query = select(memories.c.id).where(memories.c.owner == owner, memories.c.source == source)
+    query = select(memories.c.id).where(memories.c.owner == owner, _is(memories.c.source, source))
     return list(tx.execute(query.order_by(memories.c.id)).scalars())
 
 
 def every(tx: Transaction, owner: str) -> list[Memory]:
     """All memories of an owner, in their order."""
     return selected(tx, owner, Selection())
-
-
-def derived(tx: Transaction, owner: str, ids: Sequence[MemoryId]) -> list[Memory]:
-    """What was derived from some memories, and from those again; not the memories themselves."""
-    found: set[int] = set(ids)
-    edge = list(ids)
-    while edge:
-        query = select(memory_links.c.memory_id).where(among(memory_links.c.derived_from, edge))
-        edge = [MemoryId(row.memory_id) for row in tx.execute(query) if row.memory_id not in found]
-        found.update(edge)
-    rest = frozenset(MemoryId(number) for number in found.difference(ids))
-    return selected(tx, owner, Selection(ids=rest)) if rest else []
-
-
-def origins(tx: Transaction, ids: Sequence[MemoryId]) -> dict[MemoryId, list[MemoryId]]:
-    """What each of some memories was derived from."""
-    query = select(memory_links).where(among(memory_links.c.memory_id, ids))
-    found: dict[MemoryId, list[MemoryId]] = {}
-    for row in tx.execute(query.order_by(memory_links.c.derived_from)):
-        found.setdefault(MemoryId(row.memory_id), []).append(MemoryId(row.derived_from))
-    return found
-
-
-def superseded(tx: Transaction, owner: str, number: MemoryId) -> list[Memory]:
-    """The memories whose place one has taken, the latest first."""
-    query = select(memories).where(memories.c.owner == owner, memories.c.superseded_by == number)
-    before = [_memory(row) for row in tx.execute(query.order_by(memories.c.id.desc()))]
-    return [step for old in before for step in (old, *superseded(tx, owner, old.id))]
-
-
-def of_turn(tx: Transaction, owner: str, turn_id: TurnId) -> list[MemoryId]:
-    """The conversation memories of a turn."""
-    query = (
-        select(memories.c.id)
-        .where(memories.c.turn_id == turn_id, memories.c.owner == owner)
-        .where(memories.c.kind == Kind.CONVERSATION.value)
-    )
-    return [MemoryId(number) for number in tx.execute(query).scalars()]
 
 
 def reindex(tx: Transaction, indexing: Indexing) -> None:
@@ -356,49 +376,16 @@ def reindex(tx: Transaction, indexing: Indexing) -> None:
         select(memories).where(memories.c.id > last).order_by(memories.c.id).limit(_CHUNK)
     ).all():
         for row in rows:
-            index(tx, _memory(row), indexing)
+            index(tx, memory_of(row), indexing)
         last = rows[-1].id
 
 
-def followers(tx: Transaction, ids: Sequence[MemoryId]) -> list[MemoryId]:
-    """What was said just after some memories, apart from these themselves."""
-    query = select(memories.c.id).where(
-        among(memories.c.previous_id, ids), ~among(memories.c.id, ids)
-    )
-    return [MemoryId(number) for number in tx.execute(query).scalars()]
-
-
-# By its session: the planner would walk back through everything the owner ever said.
-_LAST_SAID = Prepared(
-    text(
-        "SELECT max(id) FROM memories INDEXED BY memories_by_session"
-        " WHERE session_id = :session AND owner = :owner_ AND kind = :kind_"
-    )
-)
-
-
-def last_said(tx: Transaction, owner: str, session_id: SessionId) -> MemoryId | None:
-    """The latest conversation memory of a session."""
-    values = {"session": session_id, "owner_": owner, "kind_": Kind.CONVERSATION.value}
-    row = tx.run(_LAST_SAID, values)
-    return None if row is None or row[0] is None else MemoryId(row[0])
-
-
 def remove(tx: Transaction, owner: str, ids: Sequence[MemoryId]) -> None:
-    """Delete memories with their words, vectors, entries and links."""
-    rows = [{"memory_id": number} for number in ids]
-    if not rows:
+    """Delete memories of an owner with their words, vectors, entries and links."""
+    query = select(memories.c.id).where(plain(memories.c.owner) == owner, among(memories.c.id, ids))
+    there = [MemoryId(number) for number in tx.execute(query).scalars()]
+    if not there:
         return
-    tx.run_each(_DROP_WORDS, rows)
-    tx.execute(delete(memories).where(memories.c.owner == owner, among(memories.c.id, ids)))
-    memory_entries.note_change(tx, ids)
-
-
-def counts(tx: Transaction, owner: str) -> dict[Kind, int]:
-    """How many current memories of each kind there are."""
-    query = (
-        select(memories.c.kind, func.count())
-        .where(memories.c.owner == owner, memories.c.valid_to.is_(None))
-        .group_by(memories.c.kind)
-    )
-    return {Kind(kind): count for kind, count in tx.execute(query)}
+    tx.run_each(_DROP_WORDS, [{"memory_id": number} for number in there])
+    tx.execute(delete(memories).where(among(memories.c.id, there)))
+    memory_entries.note_change(tx, there)

@@ -108,7 +108,9 @@ async def test_order_is_by_number_even_when_the_clock_was_set_back(database):
     assert (await claimed(database, "t1")).id == "t1"
     for name in ("t1", "t2", "t3"):
         await database.write(lambda tx, name=name: end_turn(tx, name))
-    recent = await database.read(lambda tx: turns.recent(tx, 2, session_id="s", before="none"))
+    recent = await database.read(
+        lambda tx: turns.recent(tx, 2, owner="me", session_id="s", before="none")
+    )
     assert [t.id for t in recent] == ["t3", "t2"]
 
 
@@ -140,7 +142,9 @@ async def test_recent_turns_are_the_newest_that_ended_without_the_asking_one(dat
 
     def recent(session, limit=10):
         return database.read(
-            lambda tx: [t.id for t in turns.recent(tx, limit, session_id=session, before="t2")]
+            lambda tx: [
+                t.id for t in turns.recent(tx, limit, owner="me", session_id=session, before="t2")
+            ]
         )
 
     assert await recent(None) == ["u1", "t1"]

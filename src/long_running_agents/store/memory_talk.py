@@ -1,0 +1,86 @@
+"""Talk: the memories of conversations, each with the one that was said just before it."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from sqlalchemy import func, select, text
+
+from long_running_agents.domain.ids import SessionId, TurnId
+from long_running_agents.domain.memory import Kind, MemoryId
+from long_running_agents.store import memories
+from long_running_agents.store.among import among, plain
+from long_running_agents.store.database import Transaction
+from long_running_agents.store.memories import memory_of
+from long_running_agents.store.memory_entries import Indexing
+from long_running_agents.store.memory_tables import memories as memory_table
+from long_running_agents.store.prepared import Prepared
+
+_SAID = plain(memory_table.c.kind) == Kind.CONVERSATION.value
+
+
+def of_turn(tx: Transaction, owner: str, turn_id: TurnId) -> list[MemoryId]:
+    """The conversation memories of a turn."""
+    query = select(memory_table.c.id).where(
+        memory_table.c.turn_id == turn_id, plain(memory_table.c.owner) == owner, _SAID
+    )
+    return [MemoryId(number) for number in tx.execute(query.order_by("id")).scalars()]
+
+
+# By its session: the planner would walk back through everything the owner ever said.
+_LAST_SAID = Prepared(
+    text(
+        "SELECT max(id) FROM memories INDEXED BY memories_by_session"
+        " WHERE session_id = :session AND owner = :owner_ AND kind = :kind_"
+        " AND (:anew IS NULL OR turn_id IS NOT :anew)"
+    )
+)
+
+
+def last_said(
+    tx: Transaction, owner: str, session_id: SessionId, *, anew: TurnId | None = None
+) -> MemoryId | None:
+    """The latest conversation memory of a session.
+
+    Args:
+        tx: The transaction.
+        owner: Whose it is.
+        session_id: The session.
+        anew: A turn that is about to be remembered anew, and does not count.
+    """
+    said = Kind.CONVERSATION.value
+    values = {"session": session_id, "owner_": owner, "kind_": said, "anew": anew}
+    row = tx.run(_LAST_SAID, values)
+    return None if row is None or row[0] is None else MemoryId(row[0])
+
+
+def relink(
+    tx: Transaction, owner: str, sessions: Iterable[SessionId | None], indexing: Indexing
+) -> list[MemoryId]:
+    """Let each memory of some sessions know the one before it again; those that had another.
+
+    To be called when memories have gone or come back.
+    """
+    changed: list[MemoryId] = []
+    for session in {session for session in sessions if session is not None}:
+        before = func.lag(memory_table.c.id).over(order_by=memory_table.c.id).label("before")
+        rows = select(memory_table, before).where(
+            memory_table.c.session_id == session, plain(memory_table.c.owner) == owner, _SAID
+        )
+        said = rows.subquery()
+        query = select(said).where(said.c.previous_id.is_distinct_from(said.c.before))
+        for row in tx.execute(query).all():
+            memories.change(tx, replace(memory_of(row), previous=row.before), indexing)
+            changed.append(MemoryId(row.id))
+    return changed
+
+
+def with_context(tx: Transaction, ids: Sequence[int]) -> dict[MemoryId, tuple[str, str]]:
+    """Of each memory that is there, what was said just before it, and its content."""
+    before = memory_table.alias()
+    query = (
+        select(memory_table.c.id, func.coalesce(before.c.content, ""), memory_table.c.content)
+        .outerjoin(before, before.c.id == memory_table.c.previous_id)
+        .where(among(memory_table.c.id, ids))
+        .order_by(memory_table.c.id)
+    )
+    return {MemoryId(number): (said, own) for number, said, own in tx.execute(query)}
