@@ -18,6 +18,7 @@ from tests.unit.memory.shelter import (
 from long_running_agents.domain.memory import Draft, Kind, Scope, Trust, Viewer
 from long_running_agents.errors import StorageFailed, UsageError
 from long_running_agents.memory.mirror import KNOWLEDGE, changes, written
+from long_running_agents.memory.vectorising import Vectorising
 from long_running_agents.memory.mirrors import Mirrors
 from long_running_agents.testing import FakeEmbedder
 
@@ -440,7 +441,7 @@ async def test_a_change_while_the_page_is_being_made_is_not_written_over(
     await fact(memories, "The boat is red.")
     await mirrors.write()
     edit(knowledge, "The boat is red.", "The boat is blue.")
-    memories.embedder = Meddler(knowledge)
+    memories.vectors = Vectorising(memories.database, Meddler(knowledge))
 
     await mirrors.read_edits()
 
@@ -483,7 +484,7 @@ async def test_what_is_written_between_two_pages_is_shown_by_the_next_writing(
     await fact(memories, "Look first.", kind=Kind.LESSON)
     await mirrors.write()
     edit(folder / "learnings.md", "# Learnings", "# Learnings\n\n* Leap later.")
-    memories.embedder = Latecomer(memories)
+    memories.vectors = Vectorising(memories.database, Latecomer(memories))
     await mirrors.read_edits()
     assert "The car is grey." not in knowledge.read_text(encoding="utf-8")
 
