@@ -25,6 +25,8 @@ NAMED: dict[str, str] = {
 }
 """The short names that are also read."""
 
+_IN_NO_SECTION = {f"{PREFIX}LOG_LEVEL": "log_level", f"{PREFIX}OWNER": "owner"}
+
 _SECRET_NAME = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS)$", re.IGNORECASE)
 _PASSWORD_IN_URL = re.compile(r"://[^/\s:@]*:([^@\s/]+)@")
 
@@ -36,8 +38,8 @@ def settings_in(variables: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
             yield name, NAMED[name], text
         elif name.startswith(PREFIX) and name != HOME and "__" in name:
             yield name, name.removeprefix(PREFIX).lower().replace("__", "."), text
-        elif name == f"{PREFIX}LOG_LEVEL":
-            yield name, "log_level", text
+        elif name in _IN_NO_SECTION:
+            yield name, _IN_NO_SECTION[name], text
 
 
 def secrets_in(environment: Mapping[str, str], env_file: Mapping[str, str]) -> set[str]:
