@@ -21,6 +21,9 @@ KINDS = get_args(get_args(Event)[0])
 NOON = datetime(2026, 1, 5, 12, 0, tzinfo=UTC)
 VALUES = {
     "input": {"path": "ä.txt", "deep": [1, None, {"x": True}]},
+    "memories": [
+        {"id": 1, "kind": "fact", "trust": "web", "source": "web:x", "at": NOON, "text": "ä"},
+    ],
     "tasks": [{"number": 1, "title": "t", "status": "pending", "parent": None}],
     "usage": {"input_tokens": 1, "output_tokens": 2, "cost": None},
 }

@@ -18,8 +18,8 @@ from tests.unit.memory.shelter import (
 from long_running_agents.domain.memory import Draft, Kind, Scope, Trust, Viewer
 from long_running_agents.errors import StorageFailed, UsageError
 from long_running_agents.memory.mirror import KNOWLEDGE, changes, written
-from long_running_agents.memory.vectorising import Vectorising
 from long_running_agents.memory.mirrors import Mirrors
+from long_running_agents.memory.vectorising import Vectorising
 from long_running_agents.testing import FakeEmbedder
 
 pytestmark = pytest.mark.anyio
