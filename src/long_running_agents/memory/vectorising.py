@@ -92,7 +92,7 @@ def keep(
         space: The space of the vectors.
         embedded: For each memory, what was embedded.
         vectors: One row for each of them.
-        sure: Whether they are of this transaction: nothing can have changed, and the change is noted.
+        sure: Whether they are of this transaction: nothing changed, and that they are new is noted.
     """
     there = embedded if sure else texts_of(tx, list(embedded))
     rows: dict[int, bytes] = {
