@@ -92,7 +92,7 @@ def keep(
         space: The space of the vectors.
         embedded: For each memory, what was embedded.
         vectors: One row for each of them.
-        sure: Whether nothing can have changed, so that there is no need to look.
+        sure: Whether they are of this transaction: nothing changed, and that they are new is noted.
     """
     there = embedded if sure else texts_of(tx, list(embedded))
     rows: dict[int, bytes] = {
@@ -102,5 +102,6 @@ def keep(
     }
     if rows:
         memory_vectors.put(tx, memory_vectors.open_space(tx, space, vectors.shape[1]), rows)
-        memory_entries.note_change(tx, [MemoryId(number) for number in rows])
+        if not sure:
+            memory_entries.note_change(tx, [MemoryId(number) for number in rows])
     return len(rows)
