@@ -273,8 +273,8 @@ async def test_until_a_large_collection_is_filled_the_built_in_index_answers(tmp
 
         assert collection(memories).count() == 1200
         assert await near(memories, "boat storm")
-        # Many are equally near; which of them come first is chance.
-        assert memories._index.near.similarity[0] == pytest.approx(waiting[0], abs=0.01)
+        # Many are nearly as near; the built-in index compares only some of them exactly.
+        assert memories._index.near.similarity[0] == pytest.approx(waiting[0], abs=0.1)
 
 
 async def test_filling_goes_on_where_it_was_cut_off(tmp_path):

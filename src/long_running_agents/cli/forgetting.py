@@ -79,13 +79,13 @@ async def _meant(
 ) -> "Forgetting":
     """What would be forgotten."""
     from long_running_agents.domain.ids import session_id
-    from long_running_agents.domain.memory import Forgetting, Selection
+    from long_running_agents.domain.memory import Selection
     from long_running_agents.memory.narrowing import narrowed
 
     numbers = frozenset(number_of(text) for text in ids)
     session, before, query = named["session"], named["before"], named["query"]
-    selection: Selection | None = Selection(
-        ids=numbers,
+    selection = Selection(
+        ids=numbers or None,
         session_id=None if session is None else session_id(session),
         source=named["source"],
         before=None if before is None else moment_of(before, memories.clock.now()),
@@ -94,8 +94,6 @@ async def _meant(
         await _expect(memories, viewer, selection)
     if query is not None:
         selection = await narrowed(memories.database, viewer.owner, selection, query)
-    if selection is None:
-        return Forgetting(batch=None, memories=())
     return await memories.would_forget(viewer.owner, selection)
 
 

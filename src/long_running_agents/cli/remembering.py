@@ -15,7 +15,7 @@ from long_running_agents.cli.reading import with_memories
 from long_running_agents.errors import Denied, UsageError
 
 if TYPE_CHECKING:
-    from long_running_agents.domain.memory import Draft, Viewer, Written
+    from long_running_agents.domain.memory import Draft, Scope, Viewer, Written
     from long_running_agents.memory.filling import Progress
     from long_running_agents.memory.memories import Memories
 
@@ -60,27 +60,31 @@ def add(
             hint="write '--scope session --session ID', or neither.",
         )
     old = None if supersedes is None else number_of(supersedes)
-    draft = Draft(content=text, kind=Kind(chosen["kind"]), scope=Scope(chosen["scope"]))
+    draft = Draft(content=text, kind=Kind(chosen["kind"]))
+    scope = Scope(chosen["scope"])
 
     async def work(memories: "Memories", viewer: "Viewer") -> "Written":
-        placed, seer = _placed(draft, viewer, chosen["session"])
+        placed, seer = _placed(draft, scope, viewer, chosen["session"])
         return await memories.write(seer, placed, supersedes=old, keep_both=keep_both)
 
     written = with_memories(options, work, writes=True)
     return _tell(written, as_json, _Retry(_command(options, text, chosen)))
 
 
-def _placed(draft: "Draft", viewer: "Viewer", session: str | None) -> "tuple[Draft, Viewer]":
-    """A draft with the agent or session that its scope speaks of."""
+def _placed(
+    draft: "Draft", scope: "Scope", viewer: "Viewer", session: str | None
+) -> "tuple[Draft, Viewer]":
+    """A draft in a scope, with the agent or session that this speaks of."""
     from long_running_agents.domain.ids import session_id
     from long_running_agents.domain.memory import Scope
 
-    match draft.scope:
+    match scope:
         case Scope.AGENT:
-            return replace(draft, agent=viewer.agent), viewer
+            return replace(draft, scope=scope, agent=viewer.agent), viewer
         case Scope.SESSION if session is not None:
             key = session_id(session)
-            return replace(draft, session_id=key), replace(viewer, session_id=key)
+            placed = replace(draft, scope=scope, session_id=key)
+            return placed, replace(viewer, session_id=key)
         case _:
             return draft, viewer
 

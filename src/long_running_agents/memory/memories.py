@@ -236,7 +236,7 @@ class Memories:
         forgotten, changed = await forgetting.forget(
             self.database, self.clock, owner, selection, at_once=at_once
         )
-        await self.vectors.remake(changed)
+        await self._remake(changed)
         return forgotten
 
     async def would_forget(self, owner: str, selection: Selection) -> Forgetting:
@@ -246,8 +246,13 @@ class Memories:
     async def undo(self, owner: str, batch: str) -> list[Memory]:
         """Bring back what was forgotten together."""
         back, changed = await forgetting.undo(self.database, self.clock, owner, batch)
-        await self.vectors.remake(changed)
+        await self._remake(changed)
         return back
+
+    async def _remake(self, changed: Sequence[MemoryId]) -> None:
+        await self.vectors.remake(changed)
+        if self.embedder is not None:
+            await self._index.follow(self.database, self.embedder.space)
 
     async def refill(self, tell: Callable[[Progress], None] = lambda _: None) -> str:
         """Give every memory its vector; why some have none, if so."""

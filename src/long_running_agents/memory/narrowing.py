@@ -15,22 +15,21 @@ from long_running_agents.store.database import Database, Transaction
 _ALL = 2**31
 
 
-async def narrowed(
-    database: Database, owner: str, selection: Selection, query: str
-) -> Selection | None:
-    """The selection, narrowed to memories with all words of a query; None if none has them."""
+async def narrowed(database: Database, owner: str, selection: Selection, query: str) -> Selection:
+    """The selection, narrowed to memories with all words of a query."""
     asked = words.asked(query)
     if not asked:
         raise UsageError(f"There are no words in {query!r}.", hint="Say which words to look for.")
     having = await database.read(lambda tx: _having(tx, owner, asked))
-    ids = having & selection.ids if selection.ids else having
-    # An empty set of numbers would mean no condition at all.
-    return replace(selection, ids=ids) if ids else None
+    ids = having if selection.ids is None else having & selection.ids
+    return replace(selection, ids=ids)
 
 
 def _having(tx: Transaction, owner: str, asked: list[str]) -> frozenset[MemoryId]:
     code = memory_entries.names(tx).get(owner)
     if code is None:
         return frozenset()
-    first, *others = (memory_words.having(tx, word, most=_ALL, owner=code) for word in asked)
+    first, *others = (
+        memory_words.having(tx, [word], most=_ALL, owner=code).tolist() for word in asked
+    )
     return frozenset(MemoryId(number) for number in set(first).intersection(*others))

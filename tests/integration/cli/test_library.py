@@ -137,7 +137,8 @@ async def test_a_vector_store_works_in_the_home_that_is_open():
     number = await vector.add(
         "The user's dog is called Rex", {"kind": "note", "source": "web:dogs.example"}
     )
-    assert await vector.add("The user's dog is called Rex", {"kind": "note"}) == number
+    again = {"kind": "note", "source": "web:cats.example"}
+    assert await vector.add("The user's dog is called Rex", again) == number
     assert await vector.add("The user's dog is called Max") != number
     [found] = await vector.search("Rex", k=1)
     assert (found["id"], found["text"]) == (number, "The user's dog is called Rex")
