@@ -45,6 +45,8 @@ class Figures:
     build_seconds: float = 0.0
     opening: float = 0.0
     queries: list[float] = field(default_factory=list)
+    busy: list[float] = field(default_factory=list)
+    """The processor's time for each query: what it would take on an idle machine."""
     inserts: list[float] = field(default_factory=list)
     after_inserts: list[float] = field(default_factory=list)
     megabytes: float = 0.0
@@ -54,7 +56,7 @@ class Figures:
         ordered = sorted(self.queries)
         return (
             f"| {name} | {self.build_seconds:.0f} | {self.opening / 1000:.2f}"
-            f" | {median(ordered):.2f} | {ordered[int(len(ordered) * 0.99)]:.1f}"
+            f" | {_middle(ordered)} | {_middle(self.busy)} | {ordered[len(ordered) * 99 // 100]:.1f}"
             f" | {_middle(self.inserts)} | {_middle(self.after_inserts)}"
             f" | {f'{self.megabytes:.0f}' if self.megabytes else '-'} |"
         )
@@ -227,8 +229,10 @@ def measured(size: int, classes: list[type[Any]], folder: Path) -> dict[str, Fig
     gc.collect()
     for question in questions:
         for name, contender in contenders.items():
+            busy = time.process_time()
             taken = timed(lambda asked=contender, text=question: asked.ask(text))
             figures[name].queries.append(taken)
+            figures[name].busy.append((time.process_time() - busy) * 1000)
     for number, question in enumerate(questions[:WRITES], 10 * size):
         for name, contender in contenders.items():
             own = figures[name]
@@ -328,10 +332,10 @@ def main() -> None:
             load = os.getloadavg()[0]
             print(f"\n## {size:,} memories (load {load:.1f} on {os.cpu_count()} processors)\n")
             print(
-                "| contender | build s | open + first s | query p50 ms | p99 ms | insert ms"
-                " | query after it ms | RSS MB |"
+                "| contender | build s | open + first s | query p50 ms | CPU ms | p99 ms"
+                " | insert ms | query after it ms | RSS MB |"
             )
-            print("|---" * 8 + "|")
+            print("|---" * 9 + "|")
             for name, figures in all_figures[size].items():
                 print(figures.row(name), flush=True)
     finally:
