@@ -125,6 +125,9 @@ def notes() -> list[Store]:
             "id": str(place),
             "scope": "notes",
             "session": 0,
+            "speaker": "",
+            "caption": "",
+            "date": "",
             "text": note.content,
             "content": note.content,
         }

@@ -33,6 +33,7 @@ SIZES = (10_000, 100_000)
 MILLION = 1_000_000
 RIVALS_UP_TO = 100_000
 QUESTIONS = 200
+BLOCK = 20
 WRITES = 20
 _PART = 10_000
 _OWNER = "me"
@@ -45,16 +46,18 @@ class Figures:
     build_seconds: float = 0.0
     opening: float = 0.0
     queries: list[float] = field(default_factory=list)
+    busy: list[float] = field(default_factory=list)
+    """The processor's time for each query: what it would take on an idle machine."""
     inserts: list[float] = field(default_factory=list)
     after_inserts: list[float] = field(default_factory=list)
     megabytes: float = 0.0
 
     def row(self, name: str) -> str:
         """One line of the table."""
-        ordered = sorted(self.queries)
+        slowest = sorted(self.queries)[len(self.queries) * 99 // 100]
         return (
             f"| {name} | {self.build_seconds:.0f} | {self.opening / 1000:.2f}"
-            f" | {median(ordered):.2f} | {ordered[int(len(ordered) * 0.99)]:.1f}"
+            f" | {_middle(self.queries)} | {_middle(self.busy)} | {slowest:.1f}"
             f" | {_middle(self.inserts)} | {_middle(self.after_inserts)}"
             f" | {f'{self.megabytes:.0f}' if self.megabytes else '-'} |"
         )
@@ -225,20 +228,31 @@ def measured(size: int, classes: list[type[Any]], folder: Path) -> dict[str, Fig
     for name, contender in contenders.items():
         figures[name].opening = timed(lambda ready=contender: _first(ready, questions[0]))
     gc.collect()
-    for question in questions:
+    # In blocks: one query at a time would measure how cold the others left the machine.
+    for start in range(0, QUESTIONS, BLOCK):
         for name, contender in contenders.items():
-            taken = timed(lambda asked=contender, text=question: asked.ask(text))
-            figures[name].queries.append(taken)
-    for number, question in enumerate(questions[:WRITES], 10 * size):
-        for name, contender in contenders.items():
-            own = figures[name]
-            own.inserts.append(timed(lambda to=contender, which=number: to.insert(which)))
-            own.after_inserts.append(timed(lambda asked=contender, text=question: asked.ask(text)))
+            _ask(contender, questions[start : start + BLOCK], figures[name])
+    for name, contender in contenders.items():
+        _write(contender, questions[:WRITES], 10 * size, figures[name])
     for contender in contenders.values():
         contender.close()
     own_place = folder / f"{Ours.__name__}-{size}"
     figures[Ours.name].megabytes = _resident(own_place)
     return figures
+
+
+def _ask(contender: Any, questions: list[str], own: Figures) -> None:
+    contender.ask(questions[0])
+    for question in questions:
+        busy = time.process_time()
+        own.queries.append(timed(lambda text=question: contender.ask(text)))
+        own.busy.append((time.process_time() - busy) * 1000)
+
+
+def _write(contender: Any, questions: list[str], first: int, own: Figures) -> None:
+    for number, question in enumerate(questions, first):
+        own.inserts.append(timed(lambda which=number: contender.insert(which)))
+        own.after_inserts.append(timed(lambda text=question: contender.ask(text)))
 
 
 def _first(contender: Any, question: str) -> None:
@@ -255,14 +269,14 @@ def _resident(folder: Path) -> float:
 
 def resident(folder: Path) -> None:
     """Open, search, and print the most memory it took in megabytes."""
-    import resource  # noqa: PLC0415 - not on every system
-
     corpus = Corpus.make()
     ours = Ours(corpus, WordVectors(corpus), folder)
     ours.open()
     for question in corpus.questions(20, seed=9):
         ours.ask(question)
-    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+    # Not what getrusage says: that counts the process that started this one as well.
+    status = Path("/proc/self/status").read_text()
+    print(next(int(line.split()[1]) for line in status.splitlines() if "VmHWM" in line) / 1024)
     ours.close()
 
 
@@ -317,6 +331,8 @@ def main() -> None:
     if not options.inside:
         # Everybody in one environment, so that all share the same libraries.
         python = str(venvs.ready())
+        # One thread each: a library's idle threads would slow down whoever comes next.
+        os.environ["OPENBLAS_NUM_THREADS"] = "1"
         os.execv(python, [python, "-m", "benchmarks.memory_speed", "--inside", *sys.argv[1:]])
     sizes = sorted({*options.sizes, *([MILLION] if options.million else [])})
     folder = Path(tempfile.mkdtemp(prefix="memory-speed-"))
@@ -328,10 +344,10 @@ def main() -> None:
             load = os.getloadavg()[0]
             print(f"\n## {size:,} memories (load {load:.1f} on {os.cpu_count()} processors)\n")
             print(
-                "| contender | build s | open + first s | query p50 ms | p99 ms | insert ms"
-                " | query after it ms | RSS MB |"
+                "| contender | build s | open + first s | query p50 ms | CPU ms | p99 ms"
+                " | insert ms | query after it ms | RSS MB |"
             )
-            print("|---" * 8 + "|")
+            print("|---" * 9 + "|")
             for name, figures in all_figures[size].items():
                 print(figures.row(name), flush=True)
     finally:

@@ -304,8 +304,7 @@ def supersede(
     change(tx, replace(old, valid_to=now, superseded_by=new), indexing)
 
 
-_MOST_LISTED = 1000
-_CHUNK = 1000
+_MOST_LISTED = _CHUNK = 1000
 
 
 def listed(

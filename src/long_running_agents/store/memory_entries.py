@@ -81,10 +81,14 @@ def code(tx: Transaction, name: str | None) -> int:
     return int(tx.execute(query, {"name": name}).scalar_one())
 
 
+_NAMES = Prepared(
+    select(memory_names.c.name, memory_names.c.code).where(memory_names.c.code > bindparam("after"))
+)
+
+
 def names(tx: Transaction, after: int = 0) -> dict[str, int]:
     """Names and their numbers, those given after a number."""
-    query = select(memory_names.c.name, memory_names.c.code).where(memory_names.c.code > after)
-    return {row.name: row.code for row in tx.execute(query)}
+    return dict(tx.run_all(_NAMES, {"after": after}))
 
 
 def put(tx: Transaction, memory: Memory, indexed: Indexed) -> None:
@@ -135,9 +139,13 @@ def changed(tx: Transaction, after: int) -> list[int]:
     return sorted({row[0] for row in tx.run_all(_SINCE, {"after": after})})
 
 
+_OLDEST = Prepared(select(func.min(memory_changes.c.revision)))
+
+
 def oldest_change(tx: Transaction) -> int:
     """The first change that is still known."""
-    return tx.execute(select(func.min(memory_changes.c.revision))).scalar() or 0
+    row = tx.run(_OLDEST, {})
+    return row[0] or 0 if row else 0
 
 
 def prune(tx: Transaction, kept: int) -> None:
