@@ -103,6 +103,15 @@ async def test_what_has_nothing_to_do_with_the_question_does_not_come_to_mind(tm
         assert "Rex" not in shown(model.requests[1])
 
 
+async def test_what_is_meant_comes_to_mind_without_one_common_word(tmp_path):
+    model = ScriptedModel([say("Yes."), say("A dog.")])
+    async with make_app(tmp_path, model=model) as app:
+        await ended(app, "My dog is called Rex.")
+        await ended(app, "What pets do I have?", session=LATER)
+
+        assert "Rex" in shown(model.requests[1])
+
+
 async def test_the_model_writes_a_memory_and_a_later_session_knows_it(tmp_path):
     model = ScriptedModel(
         [

@@ -28,7 +28,7 @@ _CHARACTERS = 3
 """Characters of a token, at the least."""
 _LEAST = 0.35
 """What scores less than this share of the best hit came up by chance."""
-_NEAR = 0.4
+_NEAR = 0.2
 """The cosine from which on a memory without one common word may be meant."""
 _PREVIEW = 200
 _LONGEST_QUESTION = 2_000

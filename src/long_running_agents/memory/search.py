@@ -1,7 +1,7 @@
 """The search: one call from a question to the memories that answer it, each with its reasons."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from long_running_agents.memory.eligible import Sight
 from long_running_agents.memory.embedding.port import Embedder, Vectors
 from long_running_agents.memory.nearness import Near, nothing
 from long_running_agents.memory.question import Reading, read
-from long_running_agents.memory.ranking import Evidence, Mask, Ranked, Weights, rank
+from long_running_agents.memory.ranking import Evidence, Mask, Ranked, Scores, Weights, rank
 from long_running_agents.memory.shelf import Shelf, Shelves
 from long_running_agents.memory.vector_index import BuiltInIndex, VectorIndex
 from long_running_agents.store import memories, memory_vectors
@@ -124,7 +124,8 @@ class Search:
         ranked = rank(
             prepared.shelf, evidence, self._weights, limit=query.limit, fusion=query.fusion
         )
-        return _told(tx, viewer, prepared.shelf, ranked)
+        parts = {**ranked.parts, "cosine": _cosines(near, ranked)}
+        return _told(tx, viewer, prepared.shelf, replace(ranked, parts=parts))
 
     def _in_period(self, prepared: _Prepared, query: Query) -> Mask | None:
         asked = periods(query.text, query.as_of or self._clock.now())
@@ -146,6 +147,12 @@ def _from_source(tx: Transaction, shelf: Shelf, viewer: Viewer, source: str) -> 
     allowed = np.zeros(len(shelf), np.bool_)
     allowed[shelf.slots(memories.from_source(tx, viewer.owner, source))] = True
     return allowed
+
+
+def _cosines(near: Near, ranked: Ranked) -> Scores:
+    """For each slot that was ranked, how near it is in itself, whatever the others are."""
+    known = dict(zip(near.slots.tolist(), near.similarity.tolist(), strict=True))
+    return np.array([known.get(slot, 0.0) for slot in ranked.slots.tolist()], np.float32)
 
 
 def _told(tx: Transaction, viewer: Viewer, shelf: Shelf, ranked: Ranked) -> list[Hit]:

@@ -141,7 +141,7 @@ async def test_reciprocal_ranks_can_be_chosen(memories):
     await memories.write_many(ME.owner, notes("green tea", "black tea", "a blue whale"))
     result = await memories.find(ME, Query(text="green tea", fusion="rrf"))
     assert result.hits[0].memory.content == "green tea"
-    assert set(result.hits[0].why) <= {"words", "around", "meaning"}
+    assert set(result.hits[0].why) <= {"words", "around", "meaning", "cosine"}
 
 
 async def test_without_an_embedder_words_are_compared_and_it_says_so(tmp_path):
