@@ -1,4 +1,5 @@
 import os
+import signal
 
 import pytest
 from pytest_socket import socket_allow_hosts
@@ -52,3 +53,12 @@ def model_requests():
 
     with override_allow_model_requests(allow_model_requests=True):
         yield
+
+
+def pytest_configure():
+    """Let programs that tests start hear Ctrl-C, also when the tests run in the background.
+
+    A shell lets its background jobs ignore it, and whoever they start inherits that.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
