@@ -34,10 +34,9 @@ from long_running_agents.engine.local import LocalEngine
 from long_running_agents.errors import ConfigError
 from long_running_agents.home import Home
 from long_running_agents.logs import log_to
-from long_running_agents.memory.chroma import chosen_index
 from long_running_agents.memory.memories import Memories
 from long_running_agents.memory.opening import (
-    embedder_of,
+    memories_of,
     mirrors_of,
     open_memories,
     workspace,
@@ -127,8 +126,8 @@ async def open_app(
                 await engine.close()
                 if remembering is not None:
                     await remembering.close()
-                if memories is not None and memories.embedder is not None:
-                    await memories.embedder.close()
+                if memories is not None:
+                    await memories.close()
                 await findings.close()
 
 
@@ -137,8 +136,7 @@ def _memories(
 ) -> Memories | None:
     if not loaded.settings.memory.enabled:
         return None
-    index = chosen_index(loaded.settings.storage.vector_store_path)
-    return Memories(database, embedder_of(loaded, client, clock), clock, index)
+    return memories_of(loaded, database, client, clock)
 
 
 def _remembering(loaded: Loaded, memories: Memories | None, clock: Clock) -> Remembering | None:

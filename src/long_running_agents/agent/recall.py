@@ -8,12 +8,12 @@ what was forgotten meanwhile is gone from every prompt.
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 
-from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, UserPromptPart
+from pydantic_ai.messages import ModelMessage, ModelResponse
 from pydantic_ai.models import ModelRequestContext
 from typing_extensions import override
 
 from long_running_agents.agent.hub import Hub
-from long_running_agents.agent.view import role_of
+from long_running_agents.agent.view import role_of, with_note
 from long_running_agents.domain.events import MemoriesRecalled, RecalledMemory
 from long_running_agents.domain.fitting import Role
 from long_running_agents.domain.memory import Found, Hit, Memory, MemoryId, Query, Viewer
@@ -168,18 +168,5 @@ class Recollection(Ring):
     def _with_text(self, message: ModelMessage) -> ModelMessage:
         # The same object each time: whoever measures messages measures each once.
         if self._noted is None or self._noted[0] is not message:
-            self._noted = (message, _noted(message, self.text))
+            self._noted = (message, with_note(message, self.text))
         return self._noted[1]
-
-
-def _noted(message: ModelMessage, text: str) -> ModelMessage:
-    if not isinstance(message, ModelRequest):
-        return message
-    parts = list(message.parts)
-    for place, part in enumerate(parts):
-        if isinstance(part, UserPromptPart):
-            content = part.content
-            noted = f"{content}\n\n{text}" if isinstance(content, str) else [*content, text]
-            parts[place] = replace(part, content=noted)
-            break
-    return replace(message, parts=parts)

@@ -6,7 +6,9 @@ not remembered when a process died is remembered at the next start.
 
 import asyncio
 import logging
+from collections.abc import Coroutine
 from contextlib import suppress
+from typing import Any
 
 from long_running_agents.domain.ports import Clock
 from long_running_agents.errors import LraError
@@ -49,7 +51,6 @@ class Remembering:
 
     def open(self) -> None:
         """Begin, with whatever was left over."""
-        self._wake.set()
         self._task = asyncio.create_task(self._work())
 
     def nudge(self) -> None:
@@ -74,26 +75,37 @@ class Remembering:
         self._task.cancel()
         with suppress(asyncio.CancelledError):
             await self._task
+        await self._guarded(self._mirrors.write())
 
     async def _work(self) -> None:
-        first = True
+        await self._remember()
+        await self._guarded(self._keep_house())
         while True:
             await self._wake.wait()
-            self._wake.clear()
-            try:
-                await self._catch_up()
-                if first:
-                    await self._mirrors.read_edits()
-                    await self.memories.tidy()
-                    await self.memories.refill()
-                    first = False
-                await self._mirrors.write()
-            except LraError as error:
-                # A full disk or the like: the turns stay unmarked and are remembered later.
-                log.warning("turns could not be remembered: %s", error)
-            finally:
-                if not self._wake.is_set():
-                    self._idle.set()
+            await self._remember()
+            await self._guarded(self._mirrors.write())
+
+    async def _remember(self) -> None:
+        self._wake.clear()
+        await self._guarded(self._catch_up())
+        # What comes after, such as new vectors for everything, is nothing a turn should wait for.
+        if not self._wake.is_set():
+            self._idle.set()
+
+    async def _keep_house(self) -> None:
+        await self._mirrors.read_edits()
+        await self.memories.tidy()
+        await self.memories.refill()
+
+    @staticmethod
+    async def _guarded(work: Coroutine[Any, Any, None]) -> None:
+        try:
+            await work
+        except LraError as error:
+            # A full disk or the like: turns stay unmarked and are remembered later.
+            log.warning("the memory could not be kept: %s", error)
+        except Exception:  # The outermost ring: a bug here must not end a conversation.
+            log.exception("the memory could not be kept")
 
     async def _catch_up(self) -> None:
         database = self.memories.database

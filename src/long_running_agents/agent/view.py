@@ -90,11 +90,11 @@ def shown(sights: Sequence[Sight], cut: Cut, digest: int) -> list[ModelMessage]:
         folded = [seen.message for seen in sights[cut.first + 1 : cut.folded]]
         notes.append(_digest(folded, digest))
     if notes:
-        view[0] = _with_note(view[0], "\n\n".join(notes))
+        view[0] = with_note(view[0], "\n\n".join(notes))
     return view
 
 
-def _with_note(start: ModelMessage, note: str) -> ModelMessage:
+def with_note(start: ModelMessage, note: str) -> ModelMessage:
     """The user's message with a note of ours in the same part: roles have to alternate."""
     if not isinstance(start, ModelRequest):
         return start

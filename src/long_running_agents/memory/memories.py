@@ -90,6 +90,11 @@ class Memories:
         self.searching = Search(database, embedder, clock, index=self._index)
         self.vectors = Vectorising(database, embedder)
 
+    async def close(self) -> None:
+        """Let go of the embedder."""
+        if self.embedder is not None:
+            await self.embedder.close()
+
     async def find(self, viewer: Viewer, query: Query) -> Found:
         """The memories that answer a question best."""
         return await self.searching.find(viewer, query)

@@ -17,6 +17,7 @@ from long_running_agents.memory.embedding.choosing import choose_embedder
 from long_running_agents.memory.embedding.port import Embedder
 from long_running_agents.memory.memories import Memories
 from long_running_agents.memory.mirrors import Mirrors
+from long_running_agents.store.database import Database
 from long_running_agents.store.opening import open_database
 
 
@@ -37,17 +38,27 @@ async def open_memories(
         open_database(loaded, clock, read_only=read_only) as database,
         httpx2.AsyncClient(timeout=loaded.settings.agent.model.timeout) as client,
     ):
-        embedder = embedder_of(loaded, client, clock)
+        memories = memories_of(loaded, database, client, clock, read_only=read_only)
         try:
-            # ChromaDB's folder belongs to one process, as the home does.
-            index = None if read_only else chosen_index(loaded.settings.storage.vector_store_path)
-            memories = Memories(database, embedder, clock, index)
             yield memories
             if not read_only:
                 await mirrors_of(loaded, memories).read_edits()
         finally:
-            if embedder is not None:
-                await embedder.close()
+            await memories.close()
+
+
+def memories_of(
+    loaded: Loaded,
+    database: Database,
+    client: httpx2.AsyncClient,
+    clock: Clock,
+    *,
+    read_only: bool = False,
+) -> Memories:
+    """What a home remembers, with the embedder and the index that its settings name."""
+    # ChromaDB's folder belongs to one process, as the home does.
+    index = None if read_only else chosen_index(loaded.settings.storage.vector_store_path)
+    return Memories(database, embedder_of(loaded, client, clock), clock, index)
 
 
 def mirrors_of(loaded: Loaded, memories: Memories) -> Mirrors:

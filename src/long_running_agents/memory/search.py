@@ -54,7 +54,9 @@ class Search:
         """The memories that answer a question best."""
         prepared = await self._database.read(lambda tx: self._prepare(tx, viewer, query))
         vector, degraded = await self._vector(prepared)
-        hits = await self._database.read(lambda tx: self._hits(tx, viewer, query, prepared, vector))
+        hits = await self._database.read(
+            lambda tx: self._hits(tx, viewer, query, prepared, self._near(tx, prepared, vector))
+        )
         return Found(hits=tuple(hits), degraded=degraded)
 
     async def similar(
@@ -67,7 +69,7 @@ class Search:
             near = self._near(tx, prepared, vector)
             ids = prepared.shelf.ids[near.slots].tolist()
             cosines = dict(zip(ids, near.similarity.tolist(), strict=True))
-            return self._hits(tx, viewer, query, prepared, vector), cosines
+            return self._hits(tx, viewer, query, prepared, near), cosines
 
         hits, cosines = await self._database.read(work)
         return Found(hits=tuple(hits)), cosines
@@ -109,9 +111,8 @@ class Search:
         viewer: Viewer,
         query: Query,
         prepared: _Prepared,
-        vector: Vectors | None,
+        near: Near,
     ) -> list[Hit]:
-        near = self._near(tx, prepared, vector)
         evidence = Evidence(
             eligible=prepared.eligible,
             words=prepared.reading.matches,

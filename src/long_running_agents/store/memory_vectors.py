@@ -131,11 +131,6 @@ def count_missing(tx: Transaction, space_id: int | None) -> int:
     return every_one - tx.execute(query, {"space_": space_id}).scalar_one()
 
 
-def still_there(tx: Transaction, ids: Sequence[int]) -> set[int]:
-    """Those of some memories that nobody has deleted meanwhile."""
-    return set(tx.execute(select(memories.c.id).where(among(memories.c.id, ids))).scalars())
-
-
 def drop(tx: Transaction, ids: Sequence[int]) -> None:
     """Delete the vectors of some memories, in every space: they are made again."""
     tx.execute(delete(memory_vectors).where(among(memory_vectors.c.memory_id, ids)))

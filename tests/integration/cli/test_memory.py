@@ -319,3 +319,14 @@ def test_bad_input_is_refused_with_a_helpful_line(known, arguments, code, line):
     assert (done, out) == (code, "")
     assert line in err
     assert numbers(known("memory", "list")[1]) == ["#2", "#1"]
+
+
+def test_the_mirror_shows_what_is_remembered_and_nothing_that_was_forgotten(known, tmp_path):
+    page = tmp_path / "home" / "workspace" / "memory" / "knowledge.md"
+    assert "My dog is called Rex" in page.read_text(encoding="utf-8")
+    known("memory", "forget", "1", "--yes")
+    assert "Rex" not in page.read_text(encoding="utf-8")
+    assert "Lisbon" in page.read_text(encoding="utf-8")
+    batch = json.loads(known("memory", "undo", "--json")[1])[0]["batch"]
+    known("memory", "undo", batch)
+    assert "My dog is called Rex" in page.read_text(encoding="utf-8")
