@@ -1,0 +1,5 @@
+"""What runs inside the sandbox, under a Python that has nothing of ours.
+
+It is copied in file by file, so it imports the standard library and its neighbours only. Nothing
+here is trusted by the host: the code it runs shares its user, and may kill or imitate it.
+"""

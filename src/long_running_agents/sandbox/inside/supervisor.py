@@ -1,0 +1,235 @@
+"""The kernel: takes requests from the host, has them run, and answers each exactly once."""
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import time
+from typing import NoReturn, Self
+
+from . import cells, processes, relay
+from .frames import HEAD, Broken, Message, read_frame, write_frame
+from .pump import DiskWatch, Pump
+from .settings import Settings, apply_limits
+from .worker import begin, serve
+
+_SHELL = "/bin/bash"
+_FIRST_PIECE = 1 << 16
+
+
+class Supervisor:
+    """Owns the channel to the host and the newest good state."""
+
+    def __init__(self, channel: int, settings: Settings) -> None:
+        self._channel = channel
+        self._settings = settings
+        self._watch = DiskWatch(settings)
+        self._worker: socket.socket | None = None
+        self._state = 0
+        """The process that holds the state."""
+        self._leaving = 0
+        """The one that held it before, and has been told to end."""
+        self._relay = 0
+
+    def run(self) -> None:
+        """Answer until the host hangs up."""
+        self._begin_state()
+        write_frame(self._channel, {"ready": True})
+        while True:
+            try:
+                request = read_frame(self._channel)
+            except Broken:
+                return
+            # A call that the host wanted stopped may have ended by itself in the meantime.
+            if request["do"] != "stop":
+                write_frame(self._channel, self._answer(request))
+                processes.reap()
+
+    def _answer(self, request: Message) -> Message:
+        begun = time.monotonic()
+        self._open_door()
+        match request["do"]:
+            case "execute":
+                answer = self._execute(request)
+            case "call" | "shell":
+                answer = self._apart(request)
+            case _:
+                self._begin_state()
+                answer = {}
+        answer["id"] = request["id"]
+        answer["duration_ms"] = round((time.monotonic() - begun) * 1000, 2)
+        return answer
+
+    def _execute(self, request: Message) -> Message:
+        if not self._alive():
+            self._begin_state()
+        with _Pipes() as pipes:
+            self._wake()
+            keep = {self._relay}
+            if self._settings.transactional:
+                keep.add(self._state)
+            with contextlib.suppress(OSError):
+                self._send(request, pipes)
+            pipes.close_writing()
+            pump = Pump(self._settings, self._watch, float(request["timeout"]), keep)
+            pump.run(pipes.streams, pipes.answer, None, self._channel)
+            found = pump.answer() or {"died": None}
+            committed = self._settle(found, stopped=bool(pump.stopped))
+            answer = self._end(pump, pipes)
+        kept = self._settings.transactional and self._alive()
+        answer["rolled_back"] = not committed and kept
+        if not committed and not kept:
+            self._begin_state()
+            answer["state_lost"] = True
+        answer.update(display=found.get("display", []), error=found.get("error"))
+        answer["died"] = "died" in found
+        self._rest()
+        return answer
+
+    def _settle(self, found: Message, *, stopped: bool) -> bool:
+        """Make the process that answered the new state, unless the call had to be stopped."""
+        if not self._settings.transactional:
+            return "died" not in found
+        process = found.get("process")
+        if stopped or "died" in found or not isinstance(process, int):
+            return False
+        if process in (1, os.getpid(), self._relay) or not processes.lives(process):
+            return False
+        with contextlib.suppress(OSError):
+            os.kill(self._state, signal.SIGKILL)
+        self._leaving, self._state = self._state, process
+        return True
+
+    def _apart(self, request: Message) -> Message:
+        """Run a call or a command in a process of its own, beside the state."""
+        with _Pipes() as pipes:
+            process = os.fork()
+            if not process:
+                self._become(request, pipes)
+            watched = os.pidfd_open(process)
+            pipes.close_writing()
+            keep = {self._relay, self._state}
+            pump = Pump(self._settings, self._watch, float(request["timeout"]), keep)
+            is_call = request["do"] == "call"
+            pump.run(pipes.streams, pipes.answer if is_call else None, watched, self._channel)
+            os.close(watched)
+            answer = self._end(pump, pipes, process)
+            if is_call:
+                found = pump.answer()
+                answer.update(found or {}, died=found is None, exit_code=None)
+        return answer
+
+    def _become(self, request: Message, pipes: "_Pipes") -> NoReturn:
+        """Turn this fork into the call."""
+        os.close(self._channel)
+        if self._worker is not None:
+            self._worker.close()
+        processes.show()
+        apply_limits(self._settings)
+        begin(*pipes.written[:2])
+        if request["do"] == "shell":
+            os.execv(_SHELL, [_SHELL, "-c", request["command"]])  # noqa: S606 - a shell is wanted
+        found = cells.call(request["source"], request["function"], request["arguments"])
+        _write_value(pipes.written[2], found)
+        os._exit(0)
+
+    def _end(self, pump: Pump, pipes: "_Pipes", process: int = 0) -> Message:
+        """Clear away what a call left behind, and gather what it printed."""
+        status = None
+        if process:
+            if pump.stopped or pump.answer() is not None:
+                with contextlib.suppress(OSError):
+                    os.kill(process, signal.SIGKILL)
+            with contextlib.suppress(ChildProcessError):
+                status = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+        strays, clean = processes.end_all({self._relay, self._state, self._leaving})
+        out, err = pump.finish(pipes.streams) if clean else ("", "")
+        if pump.stopped == "disk":
+            self._watch.ended()
+        return {
+            "stdout": out,
+            "stderr": err,
+            "truncated": pump.truncated,
+            "stopped": pump.stopped,
+            "exit_code": status,
+            "strays": strays,
+            "clean": clean,
+        }
+
+    def _begin_state(self) -> None:
+        """Throw the state away, and begin an empty one."""
+        if self._worker is not None:
+            self._worker.close()
+        processes.end_all({self._relay})
+        ours, theirs = socket.socketpair()
+        process = os.fork()
+        if not process:
+            ours.close()
+            os.close(self._channel)
+            processes.show()
+            serve(theirs, self._settings)
+        theirs.close()
+        # Until it says so it is not ready to be put to rest.
+        ours.recv(1)
+        self._worker, self._state = ours, process
+        self._rest()
+
+    def _open_door(self) -> None:
+        """Start the way to the proxy, again if somebody has killed it."""
+        if not self._settings.proxy:
+            return
+        if not processes.lives(self._relay):
+            self._relay = relay.start(self._settings.proxy)
+
+    def _alive(self) -> bool:
+        return processes.lives(self._state)
+
+    def _wake(self) -> None:
+        with contextlib.suppress(OSError):
+            os.kill(self._state, signal.SIGCONT)
+
+    def _rest(self) -> None:
+        """Stop the state between calls: a thread that a cell began must not work on unwatched."""
+        if self._settings.transactional:
+            with contextlib.suppress(OSError):
+                os.kill(self._state, signal.SIGSTOP)
+
+    def _send(self, request: Message, pipes: "_Pipes") -> None:
+        assert self._worker is not None  # noqa: S101 - a state has been begun
+        body = json.dumps(request).encode()
+        body = HEAD.pack(len(body)) + body
+        sent = socket.send_fds(self._worker, [body[:_FIRST_PIECE]], pipes.written)
+        self._worker.sendall(body[sent:])
+
+
+class _Pipes:
+    """Standard output, standard error and the answer of one call."""
+
+    def __init__(self) -> None:
+        pairs = [os.pipe() for _ in range(3)]
+        self.streams = (pairs[0][0], pairs[1][0])
+        self.answer = pairs[2][0]
+        self.written = [pair[1] for pair in pairs]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close_writing()
+        for descriptor in (*self.streams, self.answer):
+            os.close(descriptor)
+
+    def close_writing(self) -> None:
+        """Leave the writing ends to the call alone."""
+        while self.written:
+            os.close(self.written.pop())
+
+
+def _write_value(descriptor: int, found: Message) -> None:
+    """Send a call's answer; what is no JSON is sent as an error."""
+    try:
+        json.dumps(found, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as raised:
+        found = {"error": {"name": "TypeError", "message": f"no JSON: {raised}", "traceback": ""}}
+    write_frame(descriptor, found)

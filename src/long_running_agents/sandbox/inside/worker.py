@@ -1,0 +1,111 @@
+"""The chain of generations: each cell runs in a fork of the last good state.
+
+A cell that ends well leaves its process as the new state, and the supervisor ends the old one. A
+cell that hangs, crashes or is killed leaves the old process, which still is as it was.
+"""
+
+import contextlib
+import gc
+import io
+import os
+import signal
+import socket
+import sys
+from typing import NoReturn
+
+from .cells import Cells
+from .frames import HEAD, LARGEST, Broken, Message, parse, write_frame
+from .settings import Settings, apply_limits
+
+_WORKSPACE = "/workspace"
+_STREAMS = 3
+"""Descriptors that come with a request: standard output, standard error, the answer."""
+
+
+def serve(channel: socket.socket, settings: Settings) -> NoReturn:
+    """Run one cell after the other, for ever."""
+    apply_limits(settings)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    cells = Cells()
+    channel.send(b"+")
+    while True:
+        try:
+            request, streams = _receive(channel)
+        except (Broken, OSError):
+            os._exit(0)
+        if settings.transactional and not _forked(streams):
+            continue
+        answer = _run(cells, request, streams)
+        with contextlib.suppress(OSError):
+            write_frame(streams[2], {**answer, "process": os.getpid()})
+        os.close(streams[2])
+
+
+def _forked(streams: list[int]) -> bool:
+    """Let a child go on; the parent stays as it is, and comes back only if the child has died."""
+    # Without this the collector would touch every object, and so copy every page.
+    gc.freeze()
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    child = os.fork()
+    if not child:
+        return True
+    os.close(streams[0])
+    os.close(streams[1])
+    status = os.waitpid(child, 0)[1]
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    with contextlib.suppress(OSError):
+        write_frame(streams[2], {"died": os.waitstatus_to_exitcode(status)})
+    os.close(streams[2])
+    return False
+
+
+def _run(cells: Cells, request: Message, streams: list[int]) -> Message:
+    begin(streams[0], streams[1])
+    answer = cells.run(str(request["code"]))
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # The killed children of a living process would stay as zombies and use up the process limit.
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    nowhere = os.open("/dev/null", os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    os.dup2(nowhere, 2)
+    os.close(nowhere)
+    return answer
+
+
+def begin(out: int, err: int) -> None:
+    """Make this process ready for foreign code, with these as its streams."""
+    if os.getsid(0) != os.getpid():
+        os.setsid()
+    # Last, and only here: a json.py that somebody puts there is not the supervisor's to import.
+    if _WORKSPACE not in sys.path:
+        sys.path.append(_WORKSPACE)
+    os.dup2(out, 1)
+    os.dup2(err, 2)
+    os.close(out)
+    os.close(err)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def listening_streams() -> None:
+    """Let prints go out line by line, so that a killed cell has said what it said."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(line_buffering=True, errors="backslashreplace", encoding="utf-8")
+
+
+def _receive(channel: socket.socket) -> tuple[Message, list[int]]:
+    begun, streams, _, _ = socket.recv_fds(channel, 1 << 16, _STREAMS)
+    if len(begun) < HEAD.size or len(streams) != _STREAMS:
+        raise Broken
+    size: int = HEAD.unpack(begun[: HEAD.size])[0]
+    if size > LARGEST:
+        raise Broken
+    body = bytearray(begun[HEAD.size :])
+    while len(body) < size:
+        part = channel.recv(min(1 << 20, size - len(body)))
+        if not part:
+            raise Broken
+        body += part
+    return parse(bytes(body)), streams
