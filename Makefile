@@ -5,13 +5,15 @@ VENV := .venv
 BIN := $(VENV)/bin
 EXTRAS := .venv-extras
 
-.PHONY: help chat test check unit lint types layers integration contract docs e2e test-extras bench clean
+.PHONY: help chat test check unit lint types layers integration contract docs e2e test-extras \
+	bubblewrap attack bench bench-sandbox clean
 
 help:
 	@echo "make chat    install and talk to the agent"
 	@echo "make test    the whole check: lint, types, layers, and every test"
 	@echo "make check   the fast part of it"
 	@echo "make test-extras  the engines with heavy extras, in a venv of their own"
+	@echo "make attack  hostile code against the sandbox, as root and as a plain user"
 	@echo "make bench   measure, side by side with peers"
 
 # The stamp is newer than pyproject.toml exactly when the venv matches it.
@@ -39,13 +41,17 @@ unit: $(VENV)/.ready
 integration: $(VENV)/.ready
 	@$(BIN)/pytest -q -n 2 tests/integration
 
-contract: $(VENV)/.ready
+# The sandbox is tested for real.
+bubblewrap:
+	@.ci/bubblewrap
+
+contract: $(VENV)/.ready bubblewrap
 	@$(BIN)/pytest -q -n 2 tests/contract
 
 docs: $(VENV)/.ready
 	@$(BIN)/pytest -q tests/docs
 
-e2e: $(VENV)/.ready
+e2e: $(VENV)/.ready bubblewrap
 	@$(BIN)/pytest -q tests/e2e
 
 check: lint types layers unit
@@ -60,6 +66,10 @@ $(EXTRAS)/.ready: pyproject.toml
 
 test-extras: $(EXTRAS)/.ready
 	@$(EXTRAS)/bin/pytest -q tests/extras
+
+attack: $(VENV)/.ready bubblewrap
+	@$(BIN)/python -m tests.attacks --control
+	@$(BIN)/python -m tests.attacks
 
 bench: $(VENV)/.ready
 	@$(BIN)/python -m benchmarks

@@ -51,7 +51,8 @@ class _Started:
     process: "subprocess.Popen[bytes]"
     channel: socket.socket
     group: cgroup.Cgroup | None
-    complaints: Path
+    complaints: int
+    """Where bwrap says what is wrong. A pipe: a file could be found and opened from inside."""
     first: int | None = None
     """The first process inside, as a descriptor: its number may be somebody else's by now."""
 
@@ -63,7 +64,8 @@ class _Started:
         self.process.kill()
 
     def close(self) -> None:
-        """Let go of the first process."""
+        """Let go of its descriptors."""
+        os.close(self.complaints)
         if self.first is not None:
             os.close(self.first)
             self.first = None
@@ -153,17 +155,19 @@ class BubblewrapBackend:
         if self._use_cgroup:
             group = cgroup.make(f"lra-{secrets.token_hex(6)}", spec.limits)
         ours, theirs = socket.socketpair()
-        complaints = room.folder / "complaints"
-        with Descriptors() as hand, complaints.open("wb") as errors:
+        with Descriptors() as hand:
             status, status_end = os.pipe()
             gate_end, gate = os.pipe()
-            for descriptor in (status, status_end, gate_end, gate, theirs.detach()):
+            complaints, errors = os.pipe()
+            os.set_blocking(complaints, False)
+            channel = theirs.detach()
+            for descriptor in (status, status_end, gate_end, gate, errors, channel):
                 hand.keep(descriptor)
             walls = self._walls(spec, room, counted=group is not None)
-            words = command(walls, hand.open[4], status_end, gate_end, hand)
-            inherited = [end for end in hand.open if end not in (status, gate)]
-            process = _spawn(words, inherited, errors.fileno(), room.user)
-            for end in inherited:
+            words = command(walls, channel, status_end, gate_end, hand)
+            inherited = [end for end in hand.open if end not in (status, gate, errors)]
+            process = _spawn(words, inherited, errors, room.user)
+            for end in (*inherited, errors):
                 os.close(end)
             hand.open[:] = [status, gate]
             started = _Started(process, ours, group, complaints)
@@ -322,7 +326,7 @@ def _refused(said: str) -> SandboxUnavailable:
     return SandboxUnavailable("bubblewrap may not build a sandbox here.", hint=hint)
 
 
-def _read(path: Path) -> str:
+def _read(complaints: int) -> str:
     with contextlib.suppress(OSError):
-        return path.read_text(encoding="utf-8", errors="replace")
+        return os.read(complaints, 1 << 16).decode("utf-8", "replace")
     return ""
