@@ -36,7 +36,6 @@ _RESERVED = (
     "sessions.directory",
     "reflection",
     "memory",
-    "sandbox",
     "storage.vector_store_path",
 )
 """Settings that are accepted, and that no code reads yet."""
@@ -47,6 +46,8 @@ _KEYS = (
     ("ANTHROPIC_API_KEY", "Key for `anthropic:…` models."),
     ("GEMINI_API_KEY, GOOGLE_API_KEY", "Key for `google:…` models; the first that is set."),
     ("AGENT_MODEL_KEY", "Key for your own server at `agent.model.base_url`, if it wants one."),
+    ("SANDBOX_API_KEY", "Key of the sandbox server, for it and for its clients."),
+    ("DOCKER_HOST", "The socket of a Docker API, for sandboxes in containers."),
     (environment.HOME, "The home, unless `--home` names another."),
 )
 

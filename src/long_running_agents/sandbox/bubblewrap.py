@@ -11,14 +11,12 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
 
 from long_running_agents.domain.ports import Clock
 from long_running_agents.errors import SandboxUnavailable
-from long_running_agents.sandbox import cgroup, fixes, interpreter, users
+from long_running_agents.sandbox import cgroup, fixes, interpreter
 from long_running_agents.sandbox.bubblewrap_command import (
     PROXY,
     Descriptors,
@@ -26,15 +24,15 @@ from long_running_agents.sandbox.bubblewrap_command import (
     command,
     paths_inside,
 )
+from long_running_agents.sandbox.furnishing import furnished
 from long_running_agents.sandbox.kernel import Kernel, KernelLost, kernel_settings
-from long_running_agents.sandbox.kernel_sandbox import Ending, KernelSandbox, Room
+from long_running_agents.sandbox.kernel_sandbox import KernelSandbox, Room
 from long_running_agents.sandbox.port import Probe
-from long_running_agents.sandbox.proxy import Proxy
 from long_running_agents.sandbox.seccomp import build
 from long_running_agents.sandbox.spec import Limits, SandboxSpec
 from long_running_agents.sandbox.syscalls import MACHINES
 from long_running_agents.sandbox.watcher import Watcher
-from long_running_agents.sandbox.workspace import Workspace, sensitive_in
+from long_running_agents.sandbox.workspace import sensitive_in
 
 NAME = "bubblewrap"
 _NAMESPACES = ("user", "pid", "net", "ipc", "uts", "mount", "seccomp")
@@ -92,7 +90,7 @@ class BubblewrapBackend:
         missing = self._missing()
         if missing is not None:
             raise SandboxUnavailable(f"{missing.reason}.", hint=missing.fix)
-        room = await self._room(spec)
+        room = await furnished(spec)
         try:
             started = await self._start(spec, room)
         except BaseException:
@@ -135,20 +133,6 @@ class BubblewrapBackend:
                 raise _refused(said) from error
             raise
         return sandbox
-
-    async def _room(self, spec: SandboxSpec) -> Room:
-        """Prepare what lies outside the walls: folder, user, proxy."""
-        room = await asyncio.to_thread(_furnished, spec)
-        try:
-            if spec.network:
-                proxy = Proxy(spec.network, room.folder / "proxy.sock")
-                await proxy.open(owner=room.user)
-                room.proxy = proxy
-                room.later(proxy.close)
-        except BaseException:
-            await room.close()
-            raise
-        return room
 
     async def _start(self, spec: SandboxSpec, room: Room) -> _Started:
         group = None
@@ -297,28 +281,6 @@ def _line(descriptor: int) -> bytes:
             return b""
         line += part
     return line
-
-
-def _furnished(spec: SandboxSpec) -> Room:
-    """A folder of its own and a workspace; for the superuser, with somebody else to own it."""
-    folder = Path(tempfile.mkdtemp(prefix="lra-sandbox-"))
-    folder.chmod(0o711)
-    root = spec.workspace or folder / "workspace"
-    root.mkdir(parents=True, exist_ok=True)
-    if os.geteuid() != 0:
-        return Room(folder, Workspace(root))
-    user = users.borrow()
-    users.give(root, user.uid)
-    room = Room(folder, Workspace(root, owner=user.uid), user.uid)
-    room.later(_released(user))
-    return room
-
-
-def _released(user: users.SpareUser) -> Ending:
-    async def release() -> None:
-        user.release()
-
-    return release
 
 
 def _refused(said: str) -> SandboxUnavailable:

@@ -14,12 +14,12 @@ from long_running_agents.sandbox.spec import Limits
 INSIDE = Path(__file__).parent / "inside"
 PACKAGES = "/opt/packages"
 PROXY = "/run/proxy.sock"
-_KERNEL = "/opt/kernel"
+KERNEL = "/opt/kernel"
 _SHARED_MEMORY = 16 << 20
 _INSIDE_ID = "1000"
 
-_START = (
-    f"import sys; sys.path.insert(0, {_KERNEL!r}); from inside.main import main;"
+START = (
+    f"import sys; sys.path.insert(0, {KERNEL!r}); from inside.main import main;"
     " main(int(sys.argv[1]))"
 )
 
@@ -46,6 +46,10 @@ ENVIRONMENT = {
     "PYTHONDONTWRITEBYTECODE": "1",
     "GIT_CONFIG_GLOBAL": "/dev/null",
 }
+
+PROXY_VARIABLES: dict[str, str] = dict.fromkeys(
+    ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"), "http://127.0.0.1:3128"
+)
 
 
 class Descriptors:
@@ -124,7 +128,7 @@ def command(walls: Walls, channel: int, status: int, gate: int, hand: Descriptor
         str(gate),
         "--",
         str(walls.interpreter.program),
-        *("-I", "-B", "-c", _START, str(channel)),
+        *("-I", "-B", "-c", START, str(channel)),
     ]
 
 
@@ -154,7 +158,7 @@ def _own_files(hand: Descriptors) -> Iterator[str]:
     for name, text in _FILES.items():
         yield from ("--ro-bind-data", hand.data(text.encode()), name)
     for file in sorted(INSIDE.glob("*.py")):
-        yield from ("--ro-bind-data", hand.data(file.read_bytes()), f"{_KERNEL}/inside/{file.name}")
+        yield from ("--ro-bind-data", hand.data(file.read_bytes()), f"{KERNEL}/inside/{file.name}")
 
 
 def _places(walls: Walls, hand: Descriptors) -> Iterator[str]:
@@ -198,8 +202,7 @@ def _environment(walls: Walls) -> Iterator[tuple[str, str]]:
     if walls.packages is not None:
         yield "PYTHONPATH", PACKAGES
     if walls.proxy is not None:
-        for name in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
-            yield name, "http://127.0.0.1:3128"
+        yield from PROXY_VARIABLES.items()
 
 
 def paths_inside(packages: Path | None) -> list[str]:

@@ -132,7 +132,7 @@ def kernel_settings(spec: SandboxSpec, *, counted: bool, proxy: str, paths: list
 
     Args:
         spec: What the sandbox is to be.
-        counted: Whether a cgroup or a container counts memory for us.
+        counted: Whether a cgroup counts memory for us, to the byte.
         proxy: The socket of the proxy as seen inside; empty without network.
         paths: Folders of packages as seen inside.
     """

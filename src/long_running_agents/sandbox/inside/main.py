@@ -14,16 +14,14 @@ _HIGHEST = 1 << 16
 
 
 def main(channel: int) -> None:
-    """Serve the host over this descriptor.
+    """Serve the host over this descriptor, or over standard input and output if it is 0.
 
     Whatever else was inherited is closed before any foreign code can look at it.
     """
-    os.closerange(3, channel)
-    os.closerange(channel + 1, _HIGHEST)
-    os.set_inheritable(channel, False)  # noqa: FBT003 - its only argument
+    reading, writing = _channel(channel)
     processes.adopt_orphans()
     processes.hide()
-    settings = read(read_frame(channel))
+    settings = read(read_frame(reading))
     sys.path[:] = [path for path in sys.path if not path.startswith("/opt/kernel")]
     sys.path += settings.paths
     listening_streams()
@@ -32,4 +30,18 @@ def main(channel: int) -> None:
             importlib.import_module(name)
         except Exception:  # noqa: BLE001, S112 - a cell that needs it will say what is wrong
             continue
-    Supervisor(channel, settings).run()
+    Supervisor(reading, writing, settings).run()
+
+
+def _channel(channel: int) -> tuple[int, int]:
+    reading = os.dup(channel)
+    writing = os.dup(channel or 1)
+    lower, upper = sorted((reading, writing))
+    os.closerange(3, lower)
+    os.closerange(lower + 1, upper)
+    os.closerange(upper + 1, _HIGHEST)
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for stream in range(3):
+        os.dup2(nowhere, stream)
+    os.close(nowhere)
+    return reading, writing

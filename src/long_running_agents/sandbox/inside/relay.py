@@ -6,19 +6,21 @@ import signal
 import socket
 import socketserver
 import threading
+from collections.abc import Callable
 from typing import Any
 
 PORT = 3128
 _PIECE = 1 << 16
 
 
-def start(proxy: str) -> int:
-    """Start the relay as a process; its id."""
+def start(proxy: str, hang_up: Callable[[], None]) -> int:
+    """Start the relay as a process, which first hangs up on the host; its id."""
     listener = _listening()
     process = os.fork()
     if process:
         listener.close()
         return process
+    hang_up()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _Relay(listener, proxy).serve_forever()
     os._exit(0)

@@ -21,8 +21,9 @@ _FIRST_PIECE = 1 << 16
 class Supervisor:
     """Owns the channel to the host and the newest good state."""
 
-    def __init__(self, channel: int, settings: Settings) -> None:
-        self._channel = channel
+    def __init__(self, reading: int, writing: int, settings: Settings) -> None:
+        self._reading = reading
+        self._writing = writing
         self._settings = settings
         self._watch = DiskWatch(settings)
         self._worker: socket.socket | None = None
@@ -35,15 +36,15 @@ class Supervisor:
     def run(self) -> None:
         """Answer until the host hangs up."""
         self._begin_state()
-        write_frame(self._channel, {"ready": True})
+        write_frame(self._writing, {"ready": True})
         while True:
             try:
-                request = read_frame(self._channel)
+                request = read_frame(self._reading)
             except Broken:
                 return
             # A call that the host wanted stopped may have ended by itself in the meantime.
             if request["do"] != "stop":
-                write_frame(self._channel, self._answer(request))
+                write_frame(self._writing, self._answer(request))
                 processes.reap()
 
     def _answer(self, request: Message) -> Message:
@@ -73,7 +74,7 @@ class Supervisor:
                 self._send(request, pipes)
             pipes.close_writing()
             pump = Pump(self._settings, self._watch, float(request["timeout"]), keep)
-            pump.run(pipes.streams, pipes.answer, None, self._channel)
+            pump.run(pipes.streams, pipes.answer, None, self._reading)
             found = pump.answer() or {"died": None}
             committed = self._settle(found, stopped=bool(pump.stopped))
             answer = self._end(pump, pipes)
@@ -112,7 +113,7 @@ class Supervisor:
             keep = {self._relay, self._state}
             pump = Pump(self._settings, self._watch, float(request["timeout"]), keep)
             is_call = request["do"] == "call"
-            pump.run(pipes.streams, pipes.answer if is_call else None, watched, self._channel)
+            pump.run(pipes.streams, pipes.answer if is_call else None, watched, self._reading)
             os.close(watched)
             answer = self._end(pump, pipes, process)
             if is_call:
@@ -122,7 +123,7 @@ class Supervisor:
 
     def _become(self, request: Message, pipes: "_Pipes") -> NoReturn:
         """Turn this fork into the call."""
-        os.close(self._channel)
+        self._hang_up()
         if self._worker is not None:
             self._worker.close()
         processes.show()
@@ -166,7 +167,7 @@ class Supervisor:
         process = os.fork()
         if not process:
             ours.close()
-            os.close(self._channel)
+            self._hang_up()
             processes.show()
             serve(theirs, self._settings)
         theirs.close()
@@ -175,12 +176,17 @@ class Supervisor:
         self._worker, self._state = ours, process
         self._rest()
 
+    def _hang_up(self) -> None:
+        """Close the channel in a fork: it is not for foreign code."""
+        os.close(self._reading)
+        os.close(self._writing)
+
     def _open_door(self) -> None:
         """Start the way to the proxy, again if somebody has killed it."""
         if not self._settings.proxy:
             return
         if not processes.lives(self._relay):
-            self._relay = relay.start(self._settings.proxy)
+            self._relay = relay.start(self._settings.proxy, self._hang_up)
 
     def _alive(self) -> bool:
         return processes.lives(self._state)
