@@ -343,13 +343,16 @@ async def test_calls_run_one_after_the_other(sandbox):
     assert [shown(result) for result in results] == [[f"({i}, {i + 1})"] for i in range(5)]
 
 
-async def test_a_sandbox_whose_kernel_is_killed_says_so_and_can_be_replaced(sandbox, backend):
-    failed = await sandbox.shell("kill -9 -1; sleep 5")
+async def test_a_sandbox_in_which_all_are_killed_lives_on_or_says_so(sandbox, backend):
+    failed = await sandbox.shell("kill -9 -1; sleep 1; exit 1")
 
-    assert failed.error.name == Failure.DIED
-    assert not failed.alive
-    assert not sandbox.alive
-    assert (await sandbox.execute("1")).error.name == Failure.DIED
+    assert not failed.success
+    assert failed.alive == sandbox.alive
+    after = await sandbox.execute("1")
+    if failed.alive:
+        assert after.success
+    else:
+        assert failed.error.name == after.error.name == Failure.DIED
     async with opened(backend) as other:
         assert (await other.execute("1")).success
 
@@ -361,7 +364,8 @@ async def test_a_kernel_that_is_stopped_is_given_up_in_time(sandbox):
 
     assert loop.time() - begun < 1 + LEAD
     assert not failed.success
-    assert not failed.alive
+    # In a container the kernel is the first process, which cannot be stopped.
+    assert failed.alive is (sandbox.backend == "docker")
 
 
 async def test_destroying_twice_is_destroying_once(sandbox):

@@ -16,7 +16,7 @@ from functools import cached_property
 
 from long_running_agents.domain.ports import Clock
 from long_running_agents.errors import SandboxUnavailable
-from long_running_agents.sandbox import cgroup, fixes, interpreter
+from long_running_agents.sandbox import cgroup, fixes, interpreter, reach
 from long_running_agents.sandbox.bubblewrap_command import (
     PROXY,
     Descriptors,
@@ -150,7 +150,17 @@ class BubblewrapBackend:
             walls = self._walls(spec, room, counted=group is not None)
             words = command(walls, channel, status_end, gate_end, hand)
             inherited = [end for end in hand.open if end not in (status, gate, errors)]
-            process = _spawn(words, inherited, errors, room.user)
+            user = room.user
+            if user is not None and walls.places:
+                words, user = reach.command(words, dict(walls.places), user), None
+            try:
+                process = _spawn(words, inherited, errors, user)
+            except OSError as error:
+                ours.close()
+                os.close(complaints)
+                if group is not None:
+                    await group.remove(self._clock)
+                raise _refused(str(error)) from error
             for end in (*inherited, errors):
                 os.close(end)
             hand.open[:] = [status, gate]
@@ -175,11 +185,15 @@ class BubblewrapBackend:
             await asyncio.to_thread(started.process.wait)
             raise _refused(_read(started.complaints))
         first = int(json.loads(said)["child-pid"])
-        started.first = os.pidfd_open(first)
-        if started.group is not None:
-            started.group.add(started.process.pid)
-            started.group.add(first)
-        os.write(gate, b"+")
+        try:
+            started.first = os.pidfd_open(first)
+            if started.group is not None:
+                started.group.add(started.process.pid)
+                started.group.add(first)
+            os.write(gate, b"+")
+        except (ProcessLookupError, BrokenPipeError) as error:
+            await asyncio.to_thread(started.process.wait)
+            raise _refused(_read(started.complaints)) from error
 
     async def _end(self, started: _Started) -> None:
         started.kill()
@@ -191,14 +205,16 @@ class BubblewrapBackend:
     def _walls(self, spec: SandboxSpec, room: Room, *, counted: bool) -> Walls:
         python = self._interpreter
         assert python is not None  # noqa: S101 - _missing has looked
+        needed = (python.folder, spec.packages, room.workspace.root)
+        closed = [path for path in needed if path is not None] if room.user is not None else []
         return Walls(
             program=shutil.which(_PROGRAM) or _PROGRAM,
-            binds_descriptors=self._binds_descriptors,
             interpreter=python,
             limits=spec.limits,
             workspace=room.workspace.root,
             seccomp=build(MACHINES[platform.machine()], memory_files=counted),
             packages=spec.packages,
+            places=reach.opened(closed, room.folder),
             proxy=None if room.proxy is None else room.proxy.path,
             hidden=sensitive_in(room.workspace.root),
         )
@@ -236,13 +252,6 @@ class BubblewrapBackend:
     @cached_property
     def _interpreter(self) -> interpreter.Interpreter | None:
         return interpreter.find()
-
-    @cached_property
-    def _binds_descriptors(self) -> bool:
-        asked = subprocess.run(  # noqa: S603 - bwrap of this machine
-            [shutil.which(_PROGRAM) or _PROGRAM, "--help"], capture_output=True, check=False
-        )
-        return b"--bind-fd" in asked.stdout + asked.stderr
 
 
 def _spawn(
@@ -284,8 +293,9 @@ def _line(descriptor: int) -> bytes:
 
 
 def _refused(said: str) -> SandboxUnavailable:
-    hint = fixes.refused_bubblewrap(fixes.look(sys.platform), said)
-    return SandboxUnavailable("bubblewrap may not build a sandbox here.", hint=hint)
+    hint = fixes.refused_bubblewrap(fixes.look(sys.platform))
+    told = said.strip()[-300:] or "it gave no reason"
+    return SandboxUnavailable(f"bubblewrap cannot build a sandbox here: {told}", hint=hint)
 
 
 def _read(complaints: int) -> str:

@@ -78,10 +78,6 @@ class Descriptors:
         os.lseek(file, 0, os.SEEK_SET)
         return str(file)
 
-    def path(self, path: Path) -> str:
-        """A place in the file system, whoever may walk there, as the number of a descriptor."""
-        return str(self.keep(os.open(path, os.O_PATH | os.O_CLOEXEC)))
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Walls:
@@ -89,14 +85,14 @@ class Walls:
 
     program: str
     """Where bwrap is."""
-    binds_descriptors: bool
-    """Whether it can bind what is handed to it open."""
     interpreter: Interpreter
     limits: Limits
     workspace: Path
     seccomp: bytes
     packages: Path | None = None
     proxy: Path | None = None
+    places: Mapping[Path, Path] = field(default_factory=dict[Path, Path])
+    """Where paths have been mounted that the sandbox's user could not walk to."""
     hidden: Sequence[tuple[str, bool]] = ()
     """Paths of the workspace to be covered, and whether each is a folder."""
     environment: Mapping[str, str] = field(default_factory=lambda: dict(ENVIRONMENT))
@@ -117,7 +113,7 @@ def command(walls: Walls, channel: int, status: int, gate: int, hand: Descriptor
         *_namespaces(),
         *_system(),
         *_own_files(hand),
-        *_places(walls, hand),
+        *_places(walls),
         *_read_only(),
         *(word for pair in _environment(walls) for word in ("--setenv", *pair)),
         "--seccomp",
@@ -161,18 +157,18 @@ def _own_files(hand: Descriptors) -> Iterator[str]:
         yield from ("--ro-bind-data", hand.data(file.read_bytes()), f"{KERNEL}/inside/{file.name}")
 
 
-def _places(walls: Walls, hand: Descriptors) -> Iterator[str]:
+def _places(walls: Walls) -> Iterator[str]:
     yield from ("--proc", "/proc", "--dev", "/dev")
     yield from ("--size", str(walls.limits.temporary_bytes), "--tmpfs", "/tmp")  # noqa: S108 - its own
     yield from ("--size", str(_SHARED_MEMORY), "--tmpfs", "/dev/shm")  # noqa: S108 - as above
     if walls.interpreter.folder is not None:
         folder = walls.interpreter.folder
-        yield from _bind(walls, hand, folder, str(folder), read_only=True)
+        yield from _bind(walls, folder, str(folder), read_only=True)
     if walls.packages is not None:
-        yield from _bind(walls, hand, walls.packages, PACKAGES, read_only=True)
+        yield from _bind(walls, walls.packages, PACKAGES, read_only=True)
     if walls.proxy is not None:
-        yield from _bind(walls, hand, walls.proxy, PROXY, read_only=False)
-    yield from _bind(walls, hand, walls.workspace, "/workspace", read_only=False)
+        yield from _bind(walls, walls.proxy, PROXY, read_only=False)
+    yield from _bind(walls, walls.workspace, "/workspace", read_only=False)
     for path, is_folder in walls.hidden:
         if is_folder:
             yield from ("--size", "4096", "--perms", "0000", "--tmpfs", f"/workspace/{path}")
@@ -180,14 +176,9 @@ def _places(walls: Walls, hand: Descriptors) -> Iterator[str]:
             yield from ("--ro-bind", "/dev/null", f"/workspace/{path}")
 
 
-def _bind(
-    walls: Walls, hand: Descriptors, source: Path, target: str, *, read_only: bool
-) -> tuple[str, str, str]:
+def _bind(walls: Walls, source: Path, target: str, *, read_only: bool) -> tuple[str, str, str]:
     how = "--ro-bind" if read_only else "--bind"
-    # By descriptor, a spare user can be shown what lies behind a closed home.
-    if walls.binds_descriptors:
-        return f"{how}-fd", hand.path(source), target
-    return how, str(source), target
+    return how, str(walls.places.get(source, source)), target
 
 
 def _read_only() -> Iterator[str]:

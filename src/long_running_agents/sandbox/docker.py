@@ -181,8 +181,7 @@ def container_json(
         "SecurityOpt": ["no-new-privileges"],
         "Memory": memory,
         "MemorySwap": memory,
-        # The kernel, its state and what is just ending are not the code's.
-        "PidsLimit": limits.processes + 4,
+        "PidsLimit": limits.processes,
         "NanoCpus": int(limits.cpus * 1e9),
         "Ulimits": list(_ulimits()),
         "Binds": list(_binds(spec, room)),

@@ -64,7 +64,7 @@ def missing_bubblewrap(system: System) -> str:
     return install("bubblewrap", system)
 
 
-def refused_bubblewrap(system: System, message: str) -> str:
+def refused_bubblewrap(system: System) -> str:
     """What to do when bwrap is there and may not work."""
     if system.apparmor_restricts:
         return _APPARMOR
@@ -75,7 +75,7 @@ def refused_bubblewrap(system: System, message: str) -> str:
             "Start this container with --security-opt seccomp=unconfined"
             " --security-opt apparmor=unconfined --security-opt systempaths=unconfined."
         )
-    return f"bwrap says: {message.strip()[-300:] or 'nothing'}"
+    return "Use Docker, or set SANDBOX_URL to a sandbox server elsewhere."
 
 
 def missing_docker(system: System) -> str:

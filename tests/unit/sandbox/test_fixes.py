@@ -32,7 +32,7 @@ def test_a_missing_program_comes_with_the_command_of_the_distribution(tmp_path, 
 def test_ubuntu_24_gets_its_apparmor_line(tmp_path):
     system = machine(tmp_path, "ID=ubuntu\n", kernel__apparmor_restrict_unprivileged_userns=1)
 
-    fix = fixes.refused_bubblewrap(system, "bwrap: setting up uid map: Permission denied")
+    fix = fixes.refused_bubblewrap(system)
 
     assert "/etc/apparmor.d/bwrap" in fix
     assert "userns," in fix
@@ -41,18 +41,18 @@ def test_ubuntu_24_gets_its_apparmor_line(tmp_path):
 def test_a_kernel_without_user_namespaces_gets_its_settings(tmp_path):
     system = machine(tmp_path, "ID=debian\n", kernel__unprivileged_userns_clone=0)
 
-    assert "sysctl" in fixes.refused_bubblewrap(system, "No permissions")
+    assert "sysctl" in fixes.refused_bubblewrap(system)
 
 
 def test_a_container_is_told_how_to_be_started(tmp_path):
     (tmp_path / "run").mkdir()
     (tmp_path / "run/.containerenv").touch()
 
-    assert "--security-opt" in fixes.refused_bubblewrap(machine(tmp_path, "ID=debian\n"), "")
+    assert "--security-opt" in fixes.refused_bubblewrap(machine(tmp_path, "ID=debian\n"))
 
 
-def test_what_nobody_foresaw_is_passed_on():
-    assert fixes.refused_bubblewrap(System(), "bwrap: odd\n") == "bwrap says: bwrap: odd"
+def test_what_nobody_foresaw_has_a_way_round():
+    assert "SANDBOX_URL" in fixes.refused_bubblewrap(System())
 
 
 def test_a_mac_is_sent_to_docker():
