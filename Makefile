@@ -6,13 +6,14 @@ BIN := $(VENV)/bin
 EXTRAS := .venv-extras
 
 .PHONY: help chat test check unit lint types layers integration contract docs e2e test-extras \
-	bubblewrap attack bench bench-sandbox clean
+	test-docker bubblewrap attack bench bench-sandbox clean
 
 help:
 	@echo "make chat    install and talk to the agent"
 	@echo "make test    the whole check: lint, types, layers, and every test"
 	@echo "make check   the fast part of it"
 	@echo "make test-extras  the engines with heavy extras, in a venv of their own"
+	@echo "make test-docker  the sandbox's tests in containers, with podman"
 	@echo "make attack  hostile code against the sandbox, as root and as a plain user"
 	@echo "make bench   measure, side by side with peers"
 
@@ -67,12 +68,20 @@ $(EXTRAS)/.ready: pyproject.toml
 test-extras: $(EXTRAS)/.ready
 	@$(EXTRAS)/bin/pytest -q tests/extras
 
+# A daemon and an image are too much for everybody's tests.
+test-docker: $(VENV)/.ready
+	@.ci/podman $(BIN)/pytest -q tests/contract/test_sandbox.py -k docker
+
 attack: $(VENV)/.ready bubblewrap
 	@$(BIN)/python -m tests.attacks --control
 	@$(BIN)/python -m tests.attacks
 
-bench: $(VENV)/.ready
+bench: $(VENV)/.ready bubblewrap
 	@$(BIN)/python -m benchmarks
+	@$(BIN)/python -m benchmarks.sandbox
+
+bench-sandbox: $(VENV)/.ready bubblewrap
+	@$(BIN)/python -m benchmarks.sandbox
 
 clean:
-	rm -rf $(VENV) $(EXTRAS) .venv-bench dist
+	rm -rf $(VENV) $(EXTRAS) .venv-bench .venv-bench-kernel dist

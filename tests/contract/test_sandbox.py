@@ -81,6 +81,15 @@ async def test_an_exception_is_an_outcome_and_keeps_what_was_done_before_it(sand
     assert shown(await sandbox.execute("y")) == ["1"]
 
 
+async def test_annotations_are_values_as_in_any_other_program(sandbox):
+    source = "def f(n: int) -> list[int]: return str(f.__annotations__['n'])"
+    cell = await sandbox.execute(f"{source}\nf(1)")
+    called = await sandbox.call(source, "f", {"n": 1})
+
+    assert shown(cell) == [repr("<class 'int'>")]
+    assert called.value == "<class 'int'>"
+
+
 async def test_code_that_cannot_be_read_says_where(sandbox):
     failed = await sandbox.execute("x = = 1")
 

@@ -1,10 +1,13 @@
 """The command line that builds the walls. Pure, but for the descriptors it is handed."""
 
+import marshal
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cache
+from importlib.util import MAGIC_NUMBER
 from pathlib import Path
 from typing import Self
 
@@ -112,7 +115,7 @@ def command(walls: Walls, channel: int, status: int, gate: int, hand: Descriptor
         walls.program,
         *_namespaces(),
         *_system(),
-        *_own_files(hand),
+        *_own_files(walls.interpreter, hand),
         *_places(walls),
         *_read_only(),
         *(word for pair in _environment(walls) for word in ("--setenv", *pair)),
@@ -150,11 +153,25 @@ def _system() -> Iterator[str]:
             yield from ("--ro-bind", str(place), str(place))
 
 
-def _own_files(hand: Descriptors) -> Iterator[str]:
+def _own_files(interpreter: Interpreter, hand: Descriptors) -> Iterator[str]:
     for name, text in _FILES.items():
         yield from ("--ro-bind-data", hand.data(text.encode()), name)
-    for file in sorted(INSIDE.glob("*.py")):
-        yield from ("--ro-bind-data", hand.data(file.read_bytes()), f"{KERNEL}/inside/{file.name}")
+    for name, content in _kernel(interpreter.magic).items():
+        yield from ("--ro-bind-data", hand.data(content), f"{KERNEL}/inside/{name}")
+
+
+@cache
+def _kernel(magic: str) -> dict[str, bytes]:
+    """The kernel's files; compiled, if the Python inside reads what ours writes."""
+    sources = {file.name: file.read_bytes() for file in sorted(INSIDE.glob("*.py"))}
+    if magic != MAGIC_NUMBER.hex():
+        return sources
+    return {
+        f"{name}c": MAGIC_NUMBER
+        + bytes(12)
+        + marshal.dumps(compile(source, f"{KERNEL}/inside/{name}", "exec"))
+        for name, source in sources.items()
+    }
 
 
 def _places(walls: Walls) -> Iterator[str]:

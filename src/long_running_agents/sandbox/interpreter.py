@@ -9,7 +9,9 @@ from pathlib import Path
 
 _OLDEST = (3, 11)
 _NEWEST = 16
-_ASK = "import sys; print('%d.%d' % sys.version_info[:2])"
+_ASK = (
+    "import sys, importlib.util as u; print('%d.%d' % sys.version_info[:2], u.MAGIC_NUMBER.hex())"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,17 +22,19 @@ class Interpreter:
     version: tuple[int, int]
     folder: Path | None = None
     """None when it is in /usr, which every sandbox sees."""
+    magic: str = ""
+    """What its compiled files begin with."""
 
 
 def find() -> Interpreter | None:
     """The first Python that is new enough, those of the system before our own."""
     for program in _candidates():
-        version = _version(program)
-        if version is not None and version >= _OLDEST:
+        version, magic = _version(program)
+        if version >= _OLDEST:
             real = program.resolve()
             if real.is_relative_to("/usr"):
-                return Interpreter(program, version)
-            return Interpreter(real, version, Path(sys.base_prefix).resolve())
+                return Interpreter(program, version, None, magic)
+            return Interpreter(real, version, Path(sys.base_prefix).resolve(), magic)
     return None
 
 
@@ -43,9 +47,9 @@ def _candidates() -> Iterator[Path]:
     yield Path(getattr(sys, "_base_executable", sys.executable))
 
 
-def _version(program: Path) -> tuple[int, int] | None:
+def _version(program: Path) -> tuple[tuple[int, int], str]:
     if not os.access(program, os.X_OK):
-        return None
+        return (0, 0), ""
     try:
         asked = subprocess.run(  # noqa: S603 - a Python of this machine
             [program, "-I", "-S", "-c", _ASK],
@@ -54,7 +58,8 @@ def _version(program: Path) -> tuple[int, int] | None:
             check=True,
             timeout=20,
         )
-        major, minor = asked.stdout.split(".")
-        return int(major), int(minor)
+        version, magic = asked.stdout.split()
+        major, minor = version.split(".")
+        return (int(major), int(minor)), magic
     except (OSError, ValueError, subprocess.SubprocessError):
-        return None
+        return (0, 0), ""

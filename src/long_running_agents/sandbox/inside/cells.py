@@ -1,19 +1,24 @@
 """Runs a piece of foreign code in this process, and says what came of it."""
 
-import ast
-import asyncio
-import inspect
-import linecache
+from __future__ import annotations
+
+import _ast
 import sys
-import traceback
-from types import CodeType
-from typing import Any
 
 from .display import Display
-from .frames import Message
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import CodeType
+    from typing import Any
+
+    from .frames import Message
 
 _LONGEST_MESSAGE = 4000
 _LONGEST_TRACEBACK = 8000
+_COROUTINE = 0x80
+"""The mark of code that awaits (inspect.CO_COROUTINE)."""
+_TOOL = "<tool>"
 _HERE = __file__.rpartition("/")[0]
 
 
@@ -23,6 +28,7 @@ class Cells:
     def __init__(self) -> None:
         self.names: dict[str, Any] = {"__name__": "__main__", "__builtins__": __builtins__}
         self._count = 0
+        self._sources: dict[str, str] = {}
 
     def run(self, code: str) -> Message:
         """Run a cell: what it showed, and why it failed if it did."""
@@ -32,15 +38,15 @@ class Cells:
         try:
             self._run(code, display)
         except BaseException as raised:  # noqa: BLE001 - foreign code may raise anything
-            error = describe(raised)
+            error = describe(raised, self._sources)
         flush()
         return {"display": display.shown, "error": error}
 
     def _run(self, code: str, display: Display) -> None:
         self._count += 1
         name = f"<cell {self._count}>"
-        linecache.cache[name] = (len(code), None, code.splitlines(keepends=True), name)
-        body, last = _split(ast.parse(code, name))
+        self._sources[name] = code
+        body, last = _split(_parsed(code, name))
         _evaluate(_compiled(body, name, "exec"), self.names)
         if last is not None:
             value = _evaluate(_compiled(last, name, "eval"), self.names)
@@ -55,36 +61,54 @@ def call(source: str, function: str, arguments: dict[str, Any]) -> Message:
     names: dict[str, Any] = {"__name__": "__tool__"}
     found: Message
     try:
-        name = "<tool>"
-        linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
-        exec(compile(source, name, "exec"), names)  # noqa: S102 - this is what the sandbox is for
+        exec(compile(source, _TOOL, "exec", dont_inherit=True), names)  # noqa: S102 - this is what the sandbox is for
         if function not in names:
             raise NameError(f"the source defines no {function!r}")  # noqa: TRY301 - as any other
         value = names[function](**arguments)
-        found = {"value": asyncio.run(value) if inspect.iscoroutine(value) else value}
+        found = {"value": _awaited(value) if hasattr(value, "__await__") else value}
     except BaseException as raised:  # noqa: BLE001 - foreign code may raise anything
-        found = {"error": describe(raised)}
+        found = {"error": describe(raised, {_TOOL: source})}
     flush()
     return found
 
 
-def _split(tree: ast.Module) -> tuple[ast.Module, ast.Expression | None]:
-    if tree.body and isinstance(tree.body[-1], ast.Expr):
-        return tree, ast.Expression(tree.body.pop().value)  # type: ignore[attr-defined]
+def _parsed(code: str, name: str) -> _ast.Module:
+    flags = _ast.PyCF_ONLY_AST | _ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+    # What this file imports from the future is not for the code it runs.
+    return compile(code, name, "exec", flags, dont_inherit=True)
+
+
+def _split(tree: _ast.Module) -> tuple[_ast.Module, _ast.Expression | None]:
+    last = tree.body[-1] if tree.body else None
+    if isinstance(last, _ast.Expr):
+        tree.body.pop()
+        return tree, _ast.Expression(last.value)
     return tree, None
 
 
-def _compiled(tree: ast.Module | ast.Expression, name: str, mode: str) -> CodeType:
-    return compile(tree, name, mode, flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+def _compiled(tree: _ast.Module | _ast.Expression, name: str, mode: str) -> CodeType:
+    return compile(tree, name, mode, _ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
 
 
 def _evaluate(code: CodeType, names: dict[str, Any]) -> Any:
     value = eval(code, names)  # noqa: S307 - this is what the sandbox is for
-    return asyncio.run(value) if code.co_flags & inspect.CO_COROUTINE else value
+    return _awaited(value) if code.co_flags & _COROUTINE else value
 
 
-def describe(raised: BaseException) -> dict[str, str]:
-    """An exception in words, without our own frames."""
+def _awaited(value: Any) -> Any:
+    # Not at the top: it takes as long to import as all the rest together.
+    import asyncio  # noqa: PLC0415
+
+    return asyncio.run(value)
+
+
+def describe(raised: BaseException, sources: dict[str, str]) -> dict[str, str]:
+    """An exception in words, with the lines it came from and without our own frames."""
+    import linecache  # noqa: PLC0415 - most cells do not fail
+    import traceback  # noqa: PLC0415 - as above
+
+    for place, code in sources.items():
+        linecache.cache[place] = (len(code), None, code.splitlines(keepends=True), place)
     if isinstance(raised, KeyboardInterrupt):
         name, message = "TimeoutError", "it took longer than it was given"
     else:

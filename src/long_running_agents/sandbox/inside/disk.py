@@ -1,5 +1,7 @@
 """How full the workspace is, also where somebody tries to hide it."""
 
+from __future__ import annotations
+
 import os
 import stat
 
@@ -27,7 +29,7 @@ def usage(folder: str, most: int) -> tuple[int, int]:
     return size, entries
 
 
-def _entries(folder: str) -> list["os.DirEntry[str]"]:
+def _entries(folder: str) -> list[os.DirEntry[str]]:
     try:
         try:
             found = os.scandir(folder)

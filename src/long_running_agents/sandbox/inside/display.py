@@ -1,9 +1,14 @@
 """Rich results: what a value looks like, by media type."""
 
-import base64
+from __future__ import annotations
+
+import binascii
 import io
 import sys
-from typing import Any
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _RICH = (
     ("_repr_png_", "image/png"),
@@ -36,7 +41,7 @@ class Display:
         for number in pyplot.get_fignums():
             picture = io.BytesIO()
             pyplot.figure(number).savefig(picture, format="png")
-            self._add({"image/png": base64.b64encode(picture.getvalue()).decode()})
+            self._add({"image/png": _base64(picture.getvalue())})
         pyplot.close("all")
 
     def _add(self, found: dict[str, str]) -> None:
@@ -72,5 +77,9 @@ def _rich(value: Any, method: str) -> str:
     except Exception:  # noqa: BLE001 - foreign code; the other forms remain
         return ""
     if isinstance(made, bytes):
-        return base64.b64encode(made).decode()
+        return _base64(made)
     return made if isinstance(made, str) else ""
+
+
+def _base64(content: bytes) -> str:
+    return binascii.b2a_base64(content, newline=False).decode()

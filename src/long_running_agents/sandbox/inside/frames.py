@@ -1,11 +1,16 @@
 """Messages between processes: a length and JSON."""
 
+from __future__ import annotations
+
 import json
 import os
 import struct
-from typing import Any
 
-Message = dict[str, Any]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    Message = dict[str, Any]
 
 HEAD = struct.Struct("!I")
 LARGEST = 64 << 20

@@ -6,7 +6,7 @@ import sys
 
 from . import processes
 from .frames import read_frame
-from .settings import read
+from .settings import Settings
 from .supervisor import Supervisor
 from .worker import listening_streams
 
@@ -21,7 +21,7 @@ def main(channel: int) -> None:
     reading, writing = _channel(channel)
     processes.adopt_orphans()
     processes.hide()
-    settings = read(read_frame(reading))
+    settings = Settings(read_frame(reading))
     sys.path[:] = [path for path in sys.path if not path.startswith("/opt/kernel")]
     sys.path += settings.paths
     listening_streams()

@@ -1,11 +1,16 @@
 """The processes below this one: who they are, what they use, and how they end."""
 
+from __future__ import annotations
+
 import contextlib
 import ctypes
 import os
 import signal
 import time
-from collections.abc import Collection
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection
 
 _SUBREAPER = 36
 _DUMPABLE = 4

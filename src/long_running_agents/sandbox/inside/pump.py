@@ -1,15 +1,22 @@
 """Waits for a call to end: drains what it prints, keeps its limits, stops it when it must be."""
 
+from __future__ import annotations
+
 import contextlib
 import os
 import select
 import signal
 import time
-from collections.abc import Collection
 
 from . import disk, processes
-from .frames import HEAD, LARGEST, Broken, Message, parse
-from .settings import Settings
+from .frames import HEAD, LARGEST, Broken, parse
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from .frames import Message
+    from .settings import Settings
 
 _PIECE = 1 << 16
 _TICK = 0.1

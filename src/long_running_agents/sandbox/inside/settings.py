@@ -1,43 +1,38 @@
 """What the host tells the kernel before anything runs."""
 
+from __future__ import annotations
+
 import resource
-from dataclasses import dataclass
 
-from .frames import Message
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .frames import Message
 
 
-@dataclass(frozen=True)
 class Settings:
     """The first message of the host."""
 
-    memory: int
-    address_space: int
-    """Bytes one process may map; 0 where a cgroup counts what is really used."""
-    processes: int
-    file_size: int
-    descriptors: int
-    processor_seconds: int
-    workspace_bytes: int
-    workspace_files: int
-    output_kept: int
-    output_killed: int
-    grace: float
-    transactional: bool
-    watch_memory: bool
-    """Whether nobody else watches it."""
-    proxy: str
-    """The socket of the host's proxy; empty without network."""
-    paths: tuple[str, ...]
-    """Folders of packages."""
-    preload: tuple[str, ...]
-
-
-def read(message: Message) -> Settings:
-    """Take the host's word."""
-    known = {name: message[name] for name in Settings.__dataclass_fields__}
-    known["paths"] = tuple(known["paths"])
-    known["preload"] = tuple(known["preload"])
-    return Settings(**known)
+    def __init__(self, message: Message) -> None:
+        self.memory: int = message["memory"]
+        self.address_space: int = message["address_space"]
+        """Bytes one process may map; 0 where a cgroup counts what is really used."""
+        self.processes: int = message["processes"]
+        self.file_size: int = message["file_size"]
+        self.descriptors: int = message["descriptors"]
+        self.processor_seconds: int = message["processor_seconds"]
+        self.workspace_bytes: int = message["workspace_bytes"]
+        self.workspace_files: int = message["workspace_files"]
+        self.output_kept: int = message["output_kept"]
+        self.output_killed: int = message["output_killed"]
+        self.grace: float = message["grace"]
+        self.transactional: bool = message["transactional"]
+        self.watch_memory: bool = message["watch_memory"]
+        """Whether nobody else watches it."""
+        self.proxy: str = message["proxy"]
+        """The socket of the host's proxy; empty without network."""
+        self.paths: list[str] = message["paths"]
+        """Folders of packages."""
+        self.preload: list[str] = message["preload"]
 
 
 def apply_limits(settings: Settings) -> None:

@@ -1,18 +1,26 @@
 """The kernel: takes requests from the host, has them run, and answers each exactly once."""
 
+from __future__ import annotations
+
+import _socket
 import contextlib
 import json
 import os
 import signal
-import socket
 import time
-from typing import NoReturn, Self
 
-from . import cells, processes, relay
-from .frames import HEAD, Broken, Message, read_frame, write_frame
+from . import cells, processes
+from .frames import HEAD, Broken, read_frame, write_frame
 from .pump import DiskWatch, Pump
-from .settings import Settings, apply_limits
-from .worker import begin, serve
+from .settings import apply_limits
+from .worker import begin, send_with, serve
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NoReturn, Self
+
+    from .frames import Message
+    from .settings import Settings
 
 _SHELL = "/bin/bash"
 _FIRST_PIECE = 1 << 16
@@ -26,7 +34,7 @@ class Supervisor:
         self._writing = writing
         self._settings = settings
         self._watch = DiskWatch(settings)
-        self._worker: socket.socket | None = None
+        self._worker: _socket.socket | None = None
         self._state = 0
         """The process that holds the state."""
         self._leaving = 0
@@ -121,7 +129,7 @@ class Supervisor:
                 answer.update(found or {}, died=found is None, exit_code=None)
         return answer
 
-    def _become(self, request: Message, pipes: "_Pipes") -> NoReturn:
+    def _become(self, request: Message, pipes: _Pipes) -> NoReturn:
         """Turn this fork into the call."""
         self._hang_up()
         if self._worker is not None:
@@ -135,7 +143,7 @@ class Supervisor:
         _write_value(pipes.written[2], found)
         os._exit(0)
 
-    def _end(self, pump: Pump, pipes: "_Pipes", process: int = 0) -> Message:
+    def _end(self, pump: Pump, pipes: _Pipes, process: int = 0) -> Message:
         """Clear away what a call left behind, and gather what it printed."""
         status = None
         if process:
@@ -163,7 +171,7 @@ class Supervisor:
         if self._worker is not None:
             self._worker.close()
         processes.end_all({self._relay})
-        ours, theirs = socket.socketpair()
+        ours, theirs = _socket.socketpair()
         process = os.fork()
         if not process:
             ours.close()
@@ -186,6 +194,9 @@ class Supervisor:
         if not self._settings.proxy:
             return
         if not processes.lives(self._relay):
+            # Most sandboxes have no network, and do not wait for this.
+            from . import relay  # noqa: PLC0415
+
             self._relay = relay.start(self._settings.proxy, self._hang_up)
 
     def _alive(self) -> bool:
@@ -201,11 +212,11 @@ class Supervisor:
             with contextlib.suppress(OSError):
                 os.kill(self._state, signal.SIGSTOP)
 
-    def _send(self, request: Message, pipes: "_Pipes") -> None:
+    def _send(self, request: Message, pipes: _Pipes) -> None:
         assert self._worker is not None  # noqa: S101 - a state has been begun
         body = json.dumps(request).encode()
         body = HEAD.pack(len(body)) + body
-        sent = socket.send_fds(self._worker, [body[:_FIRST_PIECE]], pipes.written)
+        sent = send_with(self._worker, body[:_FIRST_PIECE], pipes.written)
         self._worker.sendall(body[sent:])
 
 

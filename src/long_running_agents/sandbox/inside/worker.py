@@ -4,25 +4,34 @@ A cell that ends well leaves its process as the new state, and the supervisor en
 cell that hangs, crashes or is killed leaves the old process, which still is as it was.
 """
 
+from __future__ import annotations
+
+import _socket
 import contextlib
 import gc
 import io
 import os
 import signal
-import socket
 import sys
-from typing import NoReturn
+from array import array
 
 from .cells import Cells
-from .frames import HEAD, LARGEST, Broken, Message, parse, write_frame
-from .settings import Settings, apply_limits
+from .frames import HEAD, LARGEST, Broken, parse, write_frame
+from .settings import apply_limits
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NoReturn
+
+    from .frames import Message
+    from .settings import Settings
 
 _WORKSPACE = "/workspace"
 _STREAMS = 3
 """Descriptors that come with a request: standard output, standard error, the answer."""
 
 
-def serve(channel: socket.socket, settings: Settings) -> NoReturn:
+def serve(channel: _socket.socket, settings: Settings) -> NoReturn:
     """Run one cell after the other, for ever."""
     apply_limits(settings)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -95,8 +104,19 @@ def listening_streams() -> None:
             stream.reconfigure(line_buffering=True, errors="backslashreplace", encoding="utf-8")
 
 
-def _receive(channel: socket.socket) -> tuple[Message, list[int]]:
-    begun, streams, _, _ = socket.recv_fds(channel, 1 << 16, _STREAMS)
+def send_with(channel: _socket.socket, content: bytes, streams: list[int]) -> int:
+    """Send bytes, and descriptors beside them; how many bytes went."""
+    beside = (_socket.SOL_SOCKET, _socket.SCM_RIGHTS, array("i", streams))
+    return channel.sendmsg([content], [beside])
+
+
+def _receive(channel: _socket.socket) -> tuple[Message, list[int]]:
+    found = array("i")
+    begun, beside, _, _ = channel.recvmsg(1 << 16, _socket.CMSG_SPACE(_STREAMS * found.itemsize))
+    for level, kind, content in beside:
+        if (level, kind) == (_socket.SOL_SOCKET, _socket.SCM_RIGHTS):
+            found.frombytes(content[: len(content) - len(content) % found.itemsize])
+    streams = list(found)
     if len(begun) < HEAD.size or len(streams) != _STREAMS:
         raise Broken
     size: int = HEAD.unpack(begun[: HEAD.size])[0]
