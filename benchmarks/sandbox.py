@@ -104,9 +104,8 @@ class Ours:
         await sandbox.destroy()
 
     async def pooled(self):
-        pool = Pool(self.backend, SPEC, size=1)
+        pool = Pool(self.backend, SPEC, SystemClock(), size=1)
         await pool.filled()
-        # The next one is made meanwhile, as it would be.
         begun = time.perf_counter()
         sandbox = await pool.create(SPEC)
         await sandbox.execute("x = 1")

@@ -107,7 +107,7 @@ async def opened(
         SandboxUnavailable: Nothing works here.
     """
     backend = await choose(backends(settings, variables, clock))
-    pool = Pool(backend, spec, size=settings.warm)
+    pool = Pool(backend, spec, clock, size=settings.warm)
     held = Sandboxes(pool, clock, idle=settings.idle_minutes * 60, most=settings.most)
     pool.warm_up()
     try:

@@ -38,7 +38,7 @@ class Watcher:
         self._clock = clock
 
     async def watch(self) -> None:
-        """Look until cancelled."""
+        """Look until cancelled. Most calls are over before the first look."""
         free = _free(self._workspace)
         while True:
             await self._clock.sleep(_EVERY)

@@ -102,7 +102,7 @@ async def test_closing_ends_them_all(backend, clock):
 
 
 async def test_a_warm_sandbox_is_handed_out_and_replaced(backend):
-    pool = Pool(backend, USUAL, size=2)
+    pool = Pool(backend, USUAL, FrozenClock(), size=2)
     await pool.filled()
     ready = list(backend.made)
 
@@ -118,7 +118,7 @@ async def test_a_warm_sandbox_is_handed_out_and_replaced(backend):
 
 
 async def test_another_kind_is_made_when_it_is_asked_for(backend):
-    pool = Pool(backend, USUAL, size=1)
+    pool = Pool(backend, USUAL, FrozenClock(), size=1)
     await pool.filled()
     [warm] = backend.made
 
@@ -128,7 +128,7 @@ async def test_another_kind_is_made_when_it_is_asked_for(backend):
 
 
 async def test_what_died_while_it_waited_is_not_handed_out(backend):
-    pool = Pool(backend, USUAL, size=1)
+    pool = Pool(backend, USUAL, FrozenClock(), size=1)
     await pool.filled()
     [dead] = backend.made
     dead.alive = False
@@ -139,7 +139,7 @@ async def test_what_died_while_it_waited_is_not_handed_out(backend):
 
 async def test_a_pool_that_cannot_be_filled_leaves_it_to_who_asks(backend):
     backend.broken = True
-    pool = Pool(backend, USUAL)
+    pool = Pool(backend, USUAL, FrozenClock())
     await pool.filled()
 
     with pytest.raises(SandboxUnavailable):

@@ -6,6 +6,7 @@ import _socket
 import contextlib
 import json
 import os
+import select
 import signal
 import time
 
@@ -13,7 +14,7 @@ from . import cells, processes
 from .frames import HEAD, Broken, read_frame, write_frame
 from .pump import DiskWatch, Pump
 from .settings import apply_limits
-from .worker import begin, send_with, serve
+from .worker import DIED, GO, READY, begin, send_with, serve
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 _SHELL = "/bin/bash"
 _FIRST_PIECE = 1 << 16
+_PATIENCE = 1.0
+_SOON = 0.02
 
 
 class Supervisor:
@@ -37,6 +40,10 @@ class Supervisor:
         self._worker: _socket.socket | None = None
         self._state = 0
         """The process that holds the state."""
+        self._waiting = False
+        """Whether the state has not been told yet to make the next fork."""
+        self._forking = False
+        """Whether it has, and has not said yet that the fork is there."""
         self._leaving = 0
         """The one that held it before, and has been told to end."""
         self._relay = 0
@@ -47,12 +54,13 @@ class Supervisor:
         write_frame(self._writing, {"ready": True})
         while True:
             try:
-                request = read_frame(self._reading)
+                request = self._next()
             except Broken:
                 return
             # A call that the host wanted stopped may have ended by itself in the meantime.
             if request["do"] != "stop":
                 write_frame(self._writing, self._answer(request))
+                self._go_on()
                 processes.reap()
 
     def _answer(self, request: Message) -> Message:
@@ -73,28 +81,46 @@ class Supervisor:
     def _execute(self, request: Message) -> Message:
         if not self._alive():
             self._begin_state()
+        worker = self._wake()
+        keep = {self._relay}
+        if self._settings.transactional:
+            keep.add(self._state)
         with _Pipes() as pipes:
-            self._wake()
-            keep = {self._relay}
-            if self._settings.transactional:
-                keep.add(self._state)
             with contextlib.suppress(OSError):
-                self._send(request, pipes)
+                _send(worker, request, pipes)
             pipes.close_writing()
             pump = Pump(self._settings, self._watch, float(request["timeout"]), keep)
-            pump.run(pipes.streams, pipes.answer, None, self._reading)
+            pump.run(pipes.streams, pipes.answer, worker.fileno(), self._reading)
             found = pump.answer() or {"died": None}
             committed = self._settle(found, stopped=bool(pump.stopped))
-            answer = self._end(pump, pipes)
+            answer = self._end(pump, pipes, {self._relay, self._state, self._leaving})
         kept = self._settings.transactional and self._alive()
         answer["rolled_back"] = not committed and kept
-        if not committed and not kept:
+        if committed or kept:
+            self._waiting = True
+            if not committed:
+                _hear(worker, DIED)
+        else:
             self._begin_state()
             answer["state_lost"] = True
         answer.update(display=found.get("display", []), error=found.get("error"))
         answer["died"] = "died" in found
-        self._rest()
         return answer
+
+    def _next(self) -> Message:
+        """Wait for the host; when that takes longer, nothing goes on meanwhile."""
+        if not select.select([self._reading], [], [], _SOON)[0] and self._settings.transactional:
+            # A thread that a cell began must not work on unwatched.
+            with contextlib.suppress(OSError):
+                os.kill(self._state, signal.SIGSTOP)
+        return read_frame(self._reading)
+
+    def _go_on(self) -> None:
+        """Have the next call's fork made, now that nobody waits for an answer."""
+        if self._waiting and self._worker is not None:
+            self._waiting, self._forking = False, True
+            with contextlib.suppress(OSError):
+                self._worker.send(GO)
 
     def _settle(self, found: Message, *, stopped: bool) -> bool:
         """Make the process that answered the new state, unless the call had to be stopped."""
@@ -112,18 +138,20 @@ class Supervisor:
 
     def _apart(self, request: Message) -> Message:
         """Run a call or a command in a process of its own, beside the state."""
+        self._wake()
+        # Whatever is there now belongs to the state: what a call leaves behind is swept away.
+        keep = {*processes.below(), self._relay}
         with _Pipes() as pipes:
             process = os.fork()
             if not process:
                 self._become(request, pipes)
             watched = os.pidfd_open(process)
             pipes.close_writing()
-            keep = {self._relay, self._state}
             pump = Pump(self._settings, self._watch, float(request["timeout"]), keep)
             is_call = request["do"] == "call"
             pump.run(pipes.streams, pipes.answer if is_call else None, watched, self._reading)
             os.close(watched)
-            answer = self._end(pump, pipes, process)
+            answer = self._end(pump, pipes, keep, process)
             if is_call:
                 found = pump.answer()
                 answer.update(found or {}, died=found is None, exit_code=None)
@@ -143,7 +171,7 @@ class Supervisor:
         _write_value(pipes.written[2], found)
         os._exit(0)
 
-    def _end(self, pump: Pump, pipes: _Pipes, process: int = 0) -> Message:
+    def _end(self, pump: Pump, pipes: _Pipes, keep: set[int], process: int = 0) -> Message:
         """Clear away what a call left behind, and gather what it printed."""
         status = None
         if process:
@@ -152,7 +180,7 @@ class Supervisor:
                     os.kill(process, signal.SIGKILL)
             with contextlib.suppress(ChildProcessError):
                 status = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
-        strays, clean = processes.end_all({self._relay, self._state, self._leaving})
+        strays, clean = processes.end_all(keep)
         out, err = pump.finish(pipes.streams) if clean else ("", "")
         if pump.stopped == "disk":
             self._watch.ended()
@@ -179,10 +207,9 @@ class Supervisor:
             processes.show()
             serve(theirs, self._settings)
         theirs.close()
-        # Until it says so it is not ready to be put to rest.
-        ours.recv(1)
         self._worker, self._state = ours, process
-        self._rest()
+        self._waiting = True
+        self._go_on()
 
     def _hang_up(self) -> None:
         """Close the channel in a fork: it is not for foreign code."""
@@ -202,22 +229,31 @@ class Supervisor:
     def _alive(self) -> bool:
         return processes.lives(self._state)
 
-    def _wake(self) -> None:
+    def _wake(self) -> _socket.socket:
+        """Let the state see to its fork while that runs the call."""
+        assert self._worker is not None  # noqa: S101 - a state has been begun
         with contextlib.suppress(OSError):
             os.kill(self._state, signal.SIGCONT)
+        if self._forking:
+            self._forking = False
+            _hear(self._worker, READY)
+        return self._worker
 
-    def _rest(self) -> None:
-        """Stop the state between calls: a thread that a cell began must not work on unwatched."""
-        if self._settings.transactional:
-            with contextlib.suppress(OSError):
-                os.kill(self._state, signal.SIGSTOP)
 
-    def _send(self, request: Message, pipes: _Pipes) -> None:
-        assert self._worker is not None  # noqa: S101 - a state has been begun
-        body = json.dumps(request).encode()
-        body = HEAD.pack(len(body)) + body
-        sent = send_with(self._worker, body[:_FIRST_PIECE], pipes.written)
-        self._worker.sendall(body[sent:])
+def _hear(worker: _socket.socket, word: bytes) -> None:
+    """Wait until the state says something, but not for ever."""
+    worker.settimeout(_PATIENCE)
+    with contextlib.suppress(OSError):
+        while worker.recv(1) not in (word, b""):
+            pass
+    worker.settimeout(None)
+
+
+def _send(worker: _socket.socket, request: Message, pipes: _Pipes) -> None:
+    body = json.dumps(request).encode()
+    body = HEAD.pack(len(body)) + body
+    sent = send_with(worker, body[:_FIRST_PIECE], pipes.written)
+    worker.sendall(body[sent:])
 
 
 class _Pipes:

@@ -1,7 +1,10 @@
 """The chain of generations: each cell runs in a fork of the last good state.
 
-A cell that ends well leaves its process as the new state, and the supervisor ends the old one. A
-cell that hangs, crashes or is killed leaves the old process, which still is as it was.
+The fork is made beforehand, and waits for the cell. A cell that ends well leaves its process as the
+new state, and the supervisor ends the old one. A cell that hangs, crashes or is killed leaves the
+old process, which still is as it was.
+
+The supervisor says when to fork (GO), and hears when the fork is there (READY) or dead (DIED).
 """
 
 from __future__ import annotations
@@ -31,41 +34,47 @@ _STREAMS = 3
 """Descriptors that come with a request: standard output, standard error, the answer."""
 
 
+GO = b"g"
+READY = b"r"
+DIED = b"d"
+
+# Bound now: a cell may replace the functions of any module.
+_fork = os.fork
+_waitpid = os.waitpid
+
+
 def serve(channel: _socket.socket, settings: Settings) -> NoReturn:
     """Run one cell after the other, for ever."""
     apply_limits(settings)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     cells = Cells()
-    channel.send(b"+")
-    while True:
+    while channel.recv(1) == GO:
+        if settings.transactional and not _forked(channel):
+            continue
+        channel.send(READY)
         try:
             request, streams = _receive(channel)
         except (Broken, OSError):
-            os._exit(0)
-        if settings.transactional and not _forked(streams):
-            continue
+            break
         answer = _run(cells, request, streams)
         with contextlib.suppress(OSError):
             write_frame(streams[2], {**answer, "process": os.getpid()})
         os.close(streams[2])
+    os._exit(0)
 
 
-def _forked(streams: list[int]) -> bool:
+def _forked(channel: _socket.socket) -> bool:
     """Let a child go on; the parent stays as it is, and comes back only if the child has died."""
     # Without this the collector would touch every object, and so copy every page.
     gc.freeze()
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    child = os.fork()
+    child = _fork()
     if not child:
         return True
-    os.close(streams[0])
-    os.close(streams[1])
-    status = os.waitpid(child, 0)[1]
+    _waitpid(child, 0)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-    with contextlib.suppress(OSError):
-        write_frame(streams[2], {"died": os.waitstatus_to_exitcode(status)})
-    os.close(streams[2])
+    channel.send(DIED)
     return False
 
 
