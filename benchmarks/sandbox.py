@@ -21,7 +21,7 @@ from long_running_agents.sandbox.spec import MEGABYTE, Limits, SandboxSpec
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / ".venv-bench-kernel"
 REQUIREMENTS = ("ipykernel==7.4.0",)
-CELLS = 10
+CELLS = 40
 SPEC = SandboxSpec(limits=Limits(memory=512 * MEGABYTE))
 HARD_ENDS = {
     "time-out": "while True:\n    try:\n        while True: pass\n    except BaseException: pass",

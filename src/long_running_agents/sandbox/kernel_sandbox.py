@@ -1,7 +1,6 @@
 """A sandbox with a kernel in it, whatever its walls are made of."""
 
 import asyncio
-import contextlib
 import shutil
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -135,19 +134,14 @@ class KernelSandbox:
         seconds = self._limits.timeout if timeout is None else timeout
         seconds = max(0.1, min(seconds, LONGEST_CALL))
         kills = self.group.kills() if self.group else 0
-        watching = asyncio.ensure_future(self.watcher.watch()) if self.watcher else None
         try:
-            answer = await self._kernel.ask(request, seconds)
+            asking = self._kernel.ask(request, seconds)
+            answer = await (self.watcher.watching(asking) if self.watcher else asking)
         except KernelLost as loss:
             killed = self._why(kills)
             found = answers.lost(loss.failure, loss.message, isolation=self.isolation)
             await self.destroy()
             return found if killed is None else replace(found, error=killed)
-        finally:
-            if watching is not None:
-                watching.cancel()
-                with contextlib.suppress(asyncio.CancelledError):
-                    await watching
         killed = self.group is not None and self.group.kills() > kills
         return answers.result_of(answer, isolation=self.isolation, out_of_memory=killed)
 

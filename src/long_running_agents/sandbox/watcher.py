@@ -2,11 +2,14 @@
 
 import asyncio
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from pathlib import Path
+from typing import Any, TypeVar
 
 from long_running_agents.domain.ports import Clock
 from long_running_agents.sandbox.spec import Limits
+
+_Answer = TypeVar("_Answer")
 
 _EVERY = 0.25
 _MEMORY = 1.25
@@ -37,18 +40,27 @@ class Watcher:
         self._kill = kill
         self._clock = clock
 
-    async def watch(self) -> None:
-        """Look until cancelled. Most calls are over before the first look."""
+    async def watching(self, calling: Coroutine[Any, Any, _Answer]) -> _Answer:
+        """Wait for a call, and look at what it does now and then."""
         free = _free(self._workspace)
-        while True:
-            await self._clock.sleep(_EVERY)
-            if free - _free(self._workspace) > _DISK * self._limits.workspace_bytes:
+        call = asyncio.ensure_future(calling)
+        try:
+            while not await self._clock.wait(call, _EVERY):
+                await self._look(free)
+            return call.result()
+        except asyncio.CancelledError:
+            call.cancel()
+            await asyncio.wait([call])
+            raise
+
+    async def _look(self, free: int) -> None:
+        if free - _free(self._workspace) > _DISK * self._limits.workspace_bytes:
+            self._kill()
+        if not self._counted:
+            used = await asyncio.to_thread(memory, self._process)
+            self.peak = max(self.peak, used)
+            if used > _MEMORY * self._limits.memory:
                 self._kill()
-            if not self._counted:
-                used = await asyncio.to_thread(memory, self._process)
-                self.peak = max(self.peak, used)
-                if used > _MEMORY * self._limits.memory:
-                    self._kill()
 
 
 def memory(top: int) -> int:

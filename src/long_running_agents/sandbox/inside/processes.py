@@ -57,12 +57,17 @@ def lives(process: int) -> bool:
 
 def _state_and_parent(name: str) -> tuple[str, int] | None:
     try:
-        with open(f"/proc/{name}/stat", "rb") as file:
-            # The name of the program may hold anything, so it is skipped from the right.
-            fields = file.read().rpartition(b")")[2].split()
+        file = os.open(f"/proc/{name}/stat", os.O_RDONLY)
+    except OSError:
+        return None
+    try:
+        # The name of the program may hold anything, so it is skipped from the right.
+        fields = os.read(file, 4096).rpartition(b")")[2].split(None, 2)
         return fields[0].decode(), int(fields[1])
     except (OSError, IndexError, ValueError):
         return None
+    finally:
+        os.close(file)
 
 
 def tell(kind: int, keep: Collection[int]) -> int:

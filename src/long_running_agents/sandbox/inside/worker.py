@@ -53,6 +53,7 @@ def serve(channel: _socket.socket, settings: Settings) -> NoReturn:
         if settings.transactional and not _forked(channel):
             continue
         channel.send(READY)
+        cells.warm_up()
         try:
             request, streams = _receive(channel)
         except (Broken, OSError):
