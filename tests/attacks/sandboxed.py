@@ -92,6 +92,8 @@ class Attacked:
         return await act(code, case.timeout)
 
     async def _processes(self) -> int:
+        # The next cell's fork is made after an answer; a command waits for it.
+        await self.sandbox.shell("true")
         top = self.sandbox.watcher._process
         return len(await asyncio.to_thread(_tree, top))
 
