@@ -344,6 +344,29 @@ async def test_a_cancelled_call_is_stopped_and_the_state_is_kept(sandbox):
     assert shown(await sandbox.execute("x")) == ["1"]
 
 
+async def test_the_state_is_kept_when_the_fork_that_waits_for_a_cell_is_killed(sandbox):
+    await sandbox.execute("x = 1")
+    killed = await sandbox.call(
+        "import glob, os\n"
+        "def f():\n"
+        "    parents = {}\n"
+        "    for path in glob.glob('/proc/[0-9]*/stat'):\n"
+        "        fields = open(path).read().rpartition(')')[2].split()\n"
+        "        parents[int(path.split('/')[2])] = int(fields[1])\n"
+        "    states = [p for p in parents if parents[p] == os.getppid() and p != os.getpid()]\n"
+        "    waiting = [p for p in parents if parents[p] in states]\n"
+        "    for p in waiting: os.kill(p, 9)\n"
+        "    return len(waiting)\n",
+        "f",
+        {},
+    )
+    first = await sandbox.execute("x")
+
+    assert killed.value == 1
+    assert first.success or first.rolled_back
+    assert shown(await sandbox.execute("x")) == ["1"]
+
+
 async def test_calls_run_one_after_the_other(sandbox):
     results = await asyncio.gather(
         *(sandbox.execute(f"n = globals().get('n', 0) + 1\n{i}, n") for i in range(5))

@@ -244,8 +244,13 @@ def _hear(worker: _socket.socket, word: bytes) -> None:
     """Wait until the state says something, but not for ever."""
     worker.settimeout(_PATIENCE)
     with contextlib.suppress(OSError):
-        while worker.recv(1) not in (word, b""):
-            pass
+        said = worker.recv(_FIRST_PIECE)
+        # Usually that is all. But a cell can speak here too, and must not be taken for the state.
+        while said and said != word:
+            more = select.select([worker], [], [], _SOON)[0]
+            if not more and said.endswith(word):
+                break
+            said = b"?" + worker.recv(_FIRST_PIECE)
     worker.settimeout(None)
 
 

@@ -49,7 +49,7 @@ def serve(channel: _socket.socket, settings: Settings) -> NoReturn:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     cells = Cells()
-    while channel.recv(1) == GO:
+    while _told_to_go(channel):
         if settings.transactional and not _forked(channel):
             continue
         channel.send(READY)
@@ -63,6 +63,14 @@ def serve(channel: _socket.socket, settings: Settings) -> NoReturn:
             write_frame(streams[2], {**answer, "process": os.getpid()})
         os.close(streams[2])
     os._exit(0)
+
+
+def _told_to_go(channel: _socket.socket) -> bool:
+    """Wait for the word; a request whose fork died before it came is passed over."""
+    while said := channel.recv(1 << 16):
+        if said.endswith(GO):
+            return True
+    return False
 
 
 def _forked(channel: _socket.socket) -> bool:
