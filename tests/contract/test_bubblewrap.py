@@ -5,7 +5,6 @@ import os
 import re
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 import pytest
@@ -53,10 +52,6 @@ def marked():
             except OSError:
                 continue
     return found
-
-
-def left_behind():
-    return set(Path(tempfile.gettempdir()).glob("lra-sandbox-*"))
 
 
 def owners(sandbox):
@@ -107,6 +102,18 @@ async def test_nothing_runs_as_the_superuser_and_two_sandboxes_not_as_the_same(b
         assert found[0].isdisjoint(found[1])
 
 
+async def test_two_sandboxes_share_a_workspace(backend, tmp_path):
+    first, second = [await created(backend, workspace=tmp_path / "shared") for _ in range(2)]
+    await first.shell("echo one > a; mkdir d")
+    await second.shell("echo two >> a; echo three > d/b")
+    result = await first.shell("cat a d/b; rm -r d")
+    await first.destroy()
+    await second.destroy()
+
+    assert result.stdout == "one\ntwo\nthree\n"
+    assert result.success
+
+
 async def test_the_environment_of_whoever_made_it_is_not_there(backend, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "canary-7f91")
     sandbox = await created(backend)
@@ -118,7 +125,6 @@ async def test_the_environment_of_whoever_made_it_is_not_there(backend, monkeypa
 
 
 async def test_a_destroyed_sandbox_leaves_nothing_behind(backend):
-    before = left_behind()
     sandbox = await created(backend)
     calling = asyncio.ensure_future(sandbox.shell(f"touch begun; exec -a {MARK} sleep 300", 300))
     while not await sandbox.list_files():
@@ -130,7 +136,7 @@ async def test_a_destroyed_sandbox_leaves_nothing_behind(backend):
     assert not result.alive
     assert marked() == []
     assert not any(folder.exists() for folder in folders)
-    assert left_behind() <= before
+    assert not await asyncio.to_thread(sandbox._room.folder.exists)
 
 
 def test_sandboxes_die_with_the_process_that_made_them():

@@ -5,7 +5,6 @@ import contextlib
 import json
 import os
 import platform
-import secrets
 import shutil
 import signal
 import socket
@@ -137,7 +136,7 @@ class BubblewrapBackend:
     async def _start(self, spec: SandboxSpec, room: Room) -> _Started:
         group = None
         if self._use_cgroup:
-            group = cgroup.make(f"lra-{secrets.token_hex(6)}", spec.limits)
+            group = cgroup.make(spec.limits)
         ours, theirs = socket.socketpair()
         with Descriptors() as hand:
             status, status_end = os.pipe()

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import secrets
 import signal
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from long_running_agents.sandbox.spec import Limits
 
 _ROOT = Path("/sys/fs/cgroup")
 _OWN = Path("/proc/self/cgroup")
+_PREFIX = "lra-"
 _PERIOD = 100_000
 """Microseconds over which the processor's share is counted."""
 _TRIES = 200
@@ -72,12 +74,14 @@ class Cgroup:
                     await clock.sleep(_PAUSE)
 
 
-def make(name: str, limits: Limits, root: Path = _ROOT, own: Path = _OWN) -> Cgroup | None:
+def make(limits: Limits, root: Path = _ROOT, own: Path = _OWN) -> Cgroup | None:
     """Make a cgroup with these limits; None where that is not allowed."""
+    name = f"{_PREFIX}{os.getpid()}-{secrets.token_hex(6)}"
     for places in _places(root, own):
         made: list[Path] = []
         try:
             for place, values in places:
+                _sweep(place)
                 folder = place / name
                 folder.mkdir()
                 made.append(folder)
@@ -89,6 +93,15 @@ def make(name: str, limits: Limits, root: Path = _ROOT, own: Path = _OWN) -> Cgr
             continue
         return Cgroup(tuple(made))
     return None
+
+
+def _sweep(place: Path) -> None:
+    """Take away what processes that were killed have left behind; it is empty by now."""
+    for folder in place.glob(f"{_PREFIX}*-*"):
+        maker = folder.name.removeprefix(_PREFIX).partition("-")[0]
+        if maker.isdigit() and not Path("/proc", maker).exists():
+            with contextlib.suppress(OSError):
+                folder.rmdir()
 
 
 def _write(folder: Path, values: dict[str, object]) -> None:

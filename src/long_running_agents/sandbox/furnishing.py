@@ -35,7 +35,8 @@ def _folder(spec: SandboxSpec) -> Room:
     root.mkdir(parents=True, exist_ok=True)
     if os.geteuid() != 0:
         return Room(folder, Workspace(root))
-    user = users.borrow()
+    owner = root.stat().st_uid
+    user = users.join(owner) if users.FIRST <= owner <= users.LAST else users.borrow()
     users.give(root, user.uid)
     room = Room(folder, Workspace(root, owner=user.uid), user.uid)
     room.later(_released(user))
