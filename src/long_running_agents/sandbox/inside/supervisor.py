@@ -94,12 +94,11 @@ class Supervisor:
             found = pump.answer() or {"died": None}
             committed = self._settle(found, stopped=bool(pump.stopped))
             answer = self._end(pump, pipes, {self._relay, self._state, self._leaving})
-        kept = self._settings.transactional and self._alive()
-        answer["rolled_back"] = not committed and kept
+        # Somebody may have killed the state before the call, too; then it says nothing any more.
+        kept = not committed and self._settings.transactional and _hear(worker, DIED)
+        answer["rolled_back"] = kept
         if committed or kept:
             self._waiting = True
-            if not committed:
-                _hear(worker, DIED)
         else:
             self._begin_state()
             answer["state_lost"] = True
@@ -234,15 +233,17 @@ class Supervisor:
         assert self._worker is not None  # noqa: S101 - a state has been begun
         with contextlib.suppress(OSError):
             os.kill(self._state, signal.SIGCONT)
-        if self._forking:
-            self._forking = False
+        if self._forking and not _hear(self._worker, READY):
+            self._begin_state()
             _hear(self._worker, READY)
+        self._forking = False
         return self._worker
 
 
-def _hear(worker: _socket.socket, word: bytes) -> None:
-    """Wait until the state says something, but not for ever."""
+def _hear(worker: _socket.socket, word: bytes) -> bool:
+    """Wait until the state says something, but not for ever; whether it did."""
     worker.settimeout(_PATIENCE)
+    said = b""
     with contextlib.suppress(OSError):
         said = worker.recv(_FIRST_PIECE)
         # Usually that is all. But a cell can speak here too, and must not be taken for the state.
@@ -250,8 +251,10 @@ def _hear(worker: _socket.socket, word: bytes) -> None:
             more = select.select([worker], [], [], _SOON)[0]
             if not more and said.endswith(word):
                 break
-            said = b"?" + worker.recv(_FIRST_PIECE)
+            said = worker.recv(_FIRST_PIECE)
+            said = b"?" + said if said else b""
     worker.settimeout(None)
+    return said.endswith(word)
 
 
 def _send(worker: _socket.socket, request: Message, pipes: _Pipes) -> None:
