@@ -5,13 +5,16 @@ VENV := .venv
 BIN := $(VENV)/bin
 EXTRAS := .venv-extras
 
-.PHONY: help chat test check unit lint types layers integration contract docs e2e test-extras bench bench-memory clean
+.PHONY: help chat test check unit lint types layers integration contract docs e2e test-extras \
+	test-docker bubblewrap attack bench bench-memory bench-sandbox clean
 
 help:
 	@echo "make chat    install and talk to the agent"
 	@echo "make test    the whole check: lint, types, layers, and every test"
 	@echo "make check   the fast part of it"
 	@echo "make test-extras  the engines with heavy extras, in a venv of their own"
+	@echo "make test-docker  the sandbox's tests in containers, with podman"
+	@echo "make attack  hostile code against the sandbox, as root and as a plain user"
 	@echo "make bench   measure, side by side with peers"
 	@echo "make bench-memory  the same for memories: what is found, and how fast"
 
@@ -40,13 +43,17 @@ unit: $(VENV)/.ready
 integration: $(VENV)/.ready
 	@$(BIN)/pytest -q -n 2 tests/integration
 
-contract: $(VENV)/.ready
+# The sandbox is tested for real.
+bubblewrap:
+	@.ci/bubblewrap
+
+contract: $(VENV)/.ready bubblewrap
 	@$(BIN)/pytest -q -n 2 tests/contract
 
 docs: $(VENV)/.ready
 	@$(BIN)/pytest -q tests/docs
 
-e2e: $(VENV)/.ready
+e2e: $(VENV)/.ready bubblewrap
 	@$(BIN)/pytest -q tests/e2e
 
 check: lint types layers unit
@@ -68,12 +75,24 @@ $(EXTRAS)/.ready: pyproject.toml
 test-extras: $(EXTRAS)/.ready
 	@$(EXTRAS)/bin/pytest -q tests/extras
 
-bench: $(VENV)/.ready
+# A daemon and an image are too much for everybody's tests.
+test-docker: $(VENV)/.ready
+	@.ci/podman $(BIN)/pytest -q tests/contract/test_sandbox.py -k docker
+
+attack: $(VENV)/.ready bubblewrap
+	@$(BIN)/python -m tests.attacks --control
+	@$(BIN)/python -m tests.attacks
+
+bench: $(VENV)/.ready bubblewrap
 	@$(BIN)/python -m benchmarks
+	@$(BIN)/python -m benchmarks.sandbox
+
+bench-sandbox: $(VENV)/.ready bubblewrap
+	@$(BIN)/python -m benchmarks.sandbox
 
 bench-memory: $(VENV)/.ready
 	@$(BIN)/python -m benchmarks.memory_quality
 	@$(BIN)/python -m benchmarks.memory_speed
 
 clean:
-	rm -rf $(VENV) $(EXTRAS) .venv-bench dist
+	rm -rf $(VENV) $(EXTRAS) .venv-bench .venv-bench-kernel dist

@@ -35,7 +35,6 @@ _RESERVED = (
     "agent.tools.enable",
     "sessions.directory",
     "reflection",
-    "sandbox",
 )
 """Settings that are accepted, and that no code reads yet."""
 
@@ -49,6 +48,8 @@ _KEYS = (
         "EMBEDDING_API_KEY",
         "Key for your own server at `memory.embedding_base_url`, if it wants one.",
     ),
+    ("SANDBOX_API_KEY", "Key of the sandbox server, for it and for its clients."),
+    ("DOCKER_HOST", "The socket of a Docker API, for sandboxes in containers."),
     (environment.HOME, "The home, unless `--home` names another."),
 )
 

@@ -7,13 +7,16 @@
     │   └── ConfigError       a setting is wrong; change the file, key or variable it names
     ├── NotFound              no such session, turn, task …; list them and pick another
     ├── Denied                a person or a policy said no
+    │   ├── PathRefused       the file is outside the workspace, a link, or a secret
+    │   └── AddressRefused    the address is private, or not on the allow-list
     ├── Busy                  right request, wrong moment; wait, or stop what is running
     │   └── HomeBusy          another process owns this home
     ├── LimitReached          a budget was used up; raise it, or go on in a new turn
     ├── Unavailable           something outside us did not answer; try again
     │   ├── ModelUnavailable  the model's server failed, and so did every fallback
     │   ├── EmbedderFailed    there are no vectors; go on by keywords, and mend what the hint names
-    │   └── StorageFailed     the disk is full, read-only or locked; nothing was half-written
+    │   ├── StorageFailed     the disk is full, read-only or locked; nothing was half-written
+    │   └── SandboxUnavailable  foreign code cannot be run here; the hint is what mends it
     ├── NotConfigured         nothing to work with yet; the hint is the command that mends it
     └── CorruptData           our own data cannot be trusted; stop, and restore a backup
         └── NewerDatabase     the database was written by a newer version; upgrade the program
@@ -72,6 +75,18 @@ class Denied(LraError):
     http_status = 403
 
 
+class PathRefused(Denied):
+    """A path leads out of the workspace, or to something that no tool may touch."""
+
+    code = "path_refused"
+
+
+class AddressRefused(Denied):
+    """An address may not be connected to."""
+
+    code = "address_refused"
+
+
 class Busy(LraError):
     """The request is fine, but not now."""
 
@@ -118,6 +133,12 @@ class StorageFailed(Unavailable):
     """The disk refused a write; the transaction left no trace."""
 
     code = "storage_failed"
+
+
+class SandboxUnavailable(Unavailable):
+    """No sandbox can be had on this machine as it is."""
+
+    code = "sandbox_unavailable"
 
 
 class NotConfigured(LraError):

@@ -17,6 +17,7 @@ from long_running_agents.home import Home
 from long_running_agents.memory.opening import open_memories
 from long_running_agents.models import looking, names
 from long_running_agents.models.embedded import Embedded
+from long_running_agents.sandbox import opening
 from long_running_agents.store import memory_words
 from long_running_agents.store.health import Health, examine, has_full_text_search
 from long_running_agents.store.opening import database_path
@@ -59,6 +60,7 @@ def examine_all(loaded: Loaded, clock: Clock) -> list[Check]:
         memory(loaded, clock),
         secrets(where.env_file),
         model(loaded),
+        sandbox(loaded, clock),
         disk(where.path),
         time(clock.now()),
     ]
@@ -215,6 +217,19 @@ def model(loaded: Loaded) -> Check:
         return Check("model", State.OK, f"{name.model} at {loaded.redact(chosen.base_url)}")
     why = "" if found.why == "settings" else f" ({found.why})"
     return Check("model", State.OK, f"{found.name}{why}")
+
+
+def sandbox(loaded: Loaded, clock: Clock) -> Check:
+    """Can foreign code be run; without that the agent still talks."""
+    probes = [
+        backend.probe()
+        for backend in opening.backends(loaded.settings.sandbox, loaded.variables, clock)
+    ]
+    working = next((probe for probe in probes if probe.ok), None)
+    if working is None:
+        error = opening.unavailable(probes)
+        return Check("sandbox", State.WARNING, error.message, error.hint)
+    return Check("sandbox", State.OK, f"{working.backend}, limits by {', '.join(working.limits)}")
 
 
 def disk(path: Path) -> Check:

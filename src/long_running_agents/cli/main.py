@@ -25,6 +25,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "list-memory": ("remembered", "list_memories", "The same as 'lra memory list'."),
     "approvals": ("approvals", "approvals", "List and answer open questions."),
     "models": ("models", "models", "List, choose, test, pull and serve models."),
+    "sandbox": ("sandbox", "sandbox", "Check, prepare and serve the place where code runs."),
     "config": ("config", "config", "Show the settings and where they come from."),
     "doctor": ("doctor", "doctor", "Check that everything is in order."),
 }

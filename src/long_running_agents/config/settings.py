@@ -172,6 +172,28 @@ class SandboxSettings(_Section):
 
     url: str = ""
     """Address of a sandbox server; unset means in process."""
+    backend: Literal["auto", "bubblewrap", "docker"] = "auto"
+    """What the walls are made of; auto takes the first that works."""
+    docker_runtime: str = ""
+    """Another runtime for containers, such as runsc (gVisor)."""
+    timeout: float = Field(default=30.0, gt=0, le=600)
+    """Seconds one call may take, unless it asks for others."""
+    memory: int = Field(default=1024, ge=64)
+    """Megabytes of memory of one sandbox."""
+    processes: int = Field(default=64, ge=8)
+    """Processes in one sandbox."""
+    disk: int = Field(default=512, ge=1)
+    """Megabytes in its workspace."""
+    network: tuple[str, ...] = ()
+    """Hosts that code may reach, such as example.org or *.example.org; none by default."""
+    packages: tuple[str, ...] = ("numpy", "pandas", "matplotlib", "requests", "httpx")
+    """Python packages in it, once 'lra sandbox prepare' has fetched them."""
+    warm: int = Field(default=2, ge=0, le=16)
+    """Sandboxes kept ready."""
+    most: int = Field(default=8, ge=1)
+    """Sandboxes that may exist at once for one owner."""
+    idle_minutes: float = Field(default=30.0, gt=0)
+    """Minutes without use after which a sandbox goes."""
 
 
 class StorageSettings(_Section):

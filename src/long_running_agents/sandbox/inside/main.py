@@ -1,0 +1,47 @@
+"""The first thing that runs in a sandbox."""
+
+import importlib
+import os
+import sys
+
+from . import processes
+from .frames import read_frame
+from .settings import Settings
+from .supervisor import Supervisor
+from .worker import listening_streams
+
+_HIGHEST = 1 << 16
+
+
+def main(channel: int) -> None:
+    """Serve the host over this descriptor, or over standard input and output if it is 0.
+
+    Whatever else was inherited is closed before any foreign code can look at it.
+    """
+    reading, writing = _channel(channel)
+    processes.adopt_orphans()
+    processes.hide()
+    settings = Settings(read_frame(reading))
+    sys.path[:] = [path for path in sys.path if not path.startswith("/opt/kernel")]
+    sys.path += settings.paths
+    listening_streams()
+    for name in settings.preload:
+        try:
+            importlib.import_module(name)
+        except Exception:  # noqa: BLE001, S112 - a cell that needs it will say what is wrong
+            continue
+    Supervisor(reading, writing, settings).run()
+
+
+def _channel(channel: int) -> tuple[int, int]:
+    reading = os.dup(channel)
+    writing = os.dup(channel or 1)
+    lower, upper = sorted((reading, writing))
+    os.closerange(3, lower)
+    os.closerange(lower + 1, upper)
+    os.closerange(upper + 1, _HIGHEST)
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for stream in range(3):
+        os.dup2(nowhere, stream)
+    os.close(nowhere)
+    return reading, writing

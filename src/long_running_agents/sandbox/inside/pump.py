@@ -1,0 +1,199 @@
+"""Waits for a call to end: drains what it prints, keeps its limits, stops it when it must be."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import time
+
+from . import disk, processes
+from .frames import HEAD, LARGEST, Broken, parse
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from .frames import Message
+    from .settings import Settings
+
+_PIECE = 1 << 16
+_TICK = 0.1
+_MEMORY_EVERY = 0.1
+_DISK_EVERY = 0.3
+_DISK_SOON = 0.03
+_SLACK = 1 << 20
+_LATE = 10.0
+_WORKSPACE = "/workspace"
+
+
+class DiskWatch:
+    """Looks at the workspace now and then, not more often than it can be afforded."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._most = (settings.workspace_bytes, settings.workspace_files)
+        self._busy = 0.0
+        """Seconds of work since the last look."""
+        self._pause = _DISK_EVERY
+        self._full = (0, 0)
+        """How full it was when a call was ended for it: it can be tidied up, and not be filled."""
+
+    def over(self, worked: float) -> bool:
+        """Whether the workspace is too full."""
+        self._busy += worked
+        if self._busy < self._pause:
+            return False
+        try:
+            size, entries = self._look()
+        except disk.Unseen:
+            return True
+        self._full = (min(self._full[0], size), min(self._full[1], entries))
+        # The file system itself adds a little when it gets round to writing.
+        too_much = size > max(self._most[0], self._full[0] + _SLACK)
+        return too_much or entries > max(self._most[1], self._full[1])
+
+    def ended(self) -> None:
+        """Begin the next call from here: more may have been written before the kill."""
+        with contextlib.suppress(disk.Unseen):
+            self._full = self._look()
+        self._pause = _DISK_SOON
+
+    def _look(self) -> tuple[int, int]:
+        self._busy = 0.0
+        begun = time.monotonic()
+        size, entries = disk.usage(_WORKSPACE, 2 * self._most[1])
+        self._pause = max(_DISK_EVERY, 5 * (time.monotonic() - begun))
+        return size + disk.deleted(), entries
+
+
+class Pump:
+    """One call while it runs."""
+
+    def __init__(
+        self, settings: Settings, watch: DiskWatch, timeout: float, keep: Collection[int]
+    ) -> None:
+        self.stopped = ""
+        """Why we ended it, if we did."""
+        self.truncated = False
+        self._settings = settings
+        self._watch = watch
+        self._timeout = timeout
+        self._keep = keep
+        self._kept: dict[int, bytearray] = {}
+        self._answer = bytearray()
+        self._total = 0
+        self._killed = False
+        self._asked = 0.0
+        self._memory_seen = time.monotonic()
+        self._hidden = 0
+
+    def run(
+        self, streams: tuple[int, int], answer: int | None, process: int | None, host: int
+    ) -> None:
+        """Wait until the answer is complete or the process has ended, or the host says stop."""
+        begun = now = time.monotonic()
+        self._kept = {stream: bytearray() for stream in streams}
+        waited = {*streams, host, *(end for end in (answer, process) if end is not None)}
+        while now - begun <= self._timeout + self._settings.grace + _LATE:
+            ready = select.select(list(waited), [], [], _TICK)[0]
+            if self._over(ready, answer, process):
+                return
+            if host in ready:
+                waited.discard(host)
+                self._kill("cancelled")
+            for stream in streams:
+                if stream in ready and not self._read(stream):
+                    waited.discard(stream)
+            before, now = now, time.monotonic()
+            self._keep_time(now, begun)
+            self._keep_memory(now)
+            if self._watch.over(now - before):
+                self._kill("disk")
+
+    def _over(self, ready: list[int], answer: int | None, process: int | None) -> bool:
+        """Whether nothing more is to come."""
+        if answer is not None and answer in ready and self._read_answer(answer):
+            return True
+        if process is None or process not in ready:
+            return False
+        if answer is not None and answer not in ready:
+            # It may have answered and ended between two looks.
+            self._read_what_is_there(answer)
+        return True
+
+    def finish(self, streams: tuple[int, int]) -> tuple[str, str]:
+        """Read what is left, once nobody can write any more."""
+        for stream in streams:
+            while self._read(stream):
+                pass
+        out, err = (self._kept[stream].decode("utf-8", "replace") for stream in streams)
+        return out, err
+
+    def answer(self) -> Message | None:
+        """What the call answered; None when it did not."""
+        size = HEAD.size
+        if len(self._answer) < size:
+            return None
+        try:
+            return parse(bytes(self._answer[size : size + HEAD.unpack(self._answer[:size])[0]]))
+        except Broken:
+            return None
+
+    def _read_answer(self, descriptor: int) -> bool:
+        """Read on; say whether there will be no more."""
+        while True:
+            part = os.read(descriptor, 1 << 20)
+            self._answer += part
+            if not part or len(self._answer) > LARGEST:
+                return True
+            if len(self._answer) >= HEAD.size:
+                wanted = HEAD.size + HEAD.unpack(self._answer[: HEAD.size])[0]
+                if len(self._answer) >= wanted or wanted > LARGEST:
+                    return True
+            if not select.select([descriptor], [], [], 0)[0]:
+                return False
+
+    def _read_what_is_there(self, descriptor: int) -> None:
+        if select.select([descriptor], [], [], 0)[0]:
+            self._read_answer(descriptor)
+
+    def _read(self, stream: int) -> bool:
+        part = os.read(stream, _PIECE)
+        self._total += len(part)
+        kept = self._kept[stream]
+        room = self._settings.output_kept - len(kept)
+        kept += part[: max(room, 0)]
+        self.truncated |= len(part) > room
+        if self._total > self._settings.output_killed:
+            self._kill("output")
+        return bool(part)
+
+    def _keep_time(self, now: float, begun: float) -> None:
+        if not self._asked and now - begun >= self._timeout:
+            self._asked = now
+            self.stopped = self.stopped or "timeout"
+            processes.tell(signal.SIGINT, self._keep)
+        elif self._asked and now - self._asked >= self._settings.grace:
+            # Again and again: what forks faster than we kill must not win.
+            processes.tell(signal.SIGKILL, self._keep)
+
+    def _keep_memory(self, now: float) -> None:
+        if not self._settings.watch_memory or now - self._memory_seen < _MEMORY_EVERY:
+            return
+        self._memory_seen = now
+        try:
+            if processes.memory() > self._settings.memory:
+                self._kill("memory")
+            self._hidden = 0
+        except processes.Hidden:
+            # Once is a process that is just being made.
+            self._hidden += 1
+            if self._hidden > 1:
+                self._kill("memory")
+
+    def _kill(self, why: str) -> None:
+        self.stopped = self.stopped or why
+        if not self._killed or why == "memory":
+            self._killed = True
+            processes.tell(signal.SIGKILL, self._keep)

@@ -1,0 +1,296 @@
+"""The kernel: takes requests from the host, has them run, and answers each exactly once."""
+
+from __future__ import annotations
+
+import _socket
+import contextlib
+import json
+import os
+import select
+import signal
+import time
+
+from . import cells, processes
+from .frames import HEAD, Broken, read_frame, write_frame
+from .pump import DiskWatch, Pump
+from .settings import apply_limits
+from .worker import DIED, GO, READY, begin, send_with, serve
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NoReturn, Self
+
+    from .frames import Message
+    from .settings import Settings
+
+_SHELL = "/bin/bash"
+_FIRST_PIECE = 1 << 16
+_PATIENCE = 1.0
+_SOON = 0.02
+
+
+class Supervisor:
+    """Owns the channel to the host and the newest good state."""
+
+    def __init__(self, reading: int, writing: int, settings: Settings) -> None:
+        self._reading = reading
+        self._writing = writing
+        self._settings = settings
+        self._watch = DiskWatch(settings)
+        self._worker: _socket.socket | None = None
+        self._state = 0
+        """The process that holds the state."""
+        self._waiting = False
+        """Whether the state has not been told yet to make the next fork."""
+        self._forking = False
+        """Whether it has, and has not said yet that the fork is there."""
+        self._leaving = 0
+        """The one that held it before, and has been told to end."""
+        self._relay = 0
+
+    def run(self) -> None:
+        """Answer until the host hangs up."""
+        self._begin_state()
+        write_frame(self._writing, {"ready": True})
+        while True:
+            try:
+                request = self._next()
+            except Broken:
+                return
+            # A call that the host wanted stopped may have ended by itself in the meantime.
+            if request["do"] != "stop":
+                write_frame(self._writing, self._answer(request))
+                self._go_on()
+                processes.reap()
+
+    def _answer(self, request: Message) -> Message:
+        begun = time.monotonic()
+        self._open_door()
+        match request["do"]:
+            case "execute":
+                answer = self._execute(request)
+            case "call" | "shell":
+                answer = self._apart(request)
+            case _:
+                self._begin_state()
+                answer = {}
+        answer["id"] = request["id"]
+        answer["duration_ms"] = round((time.monotonic() - begun) * 1000, 2)
+        return answer
+
+    def _execute(self, request: Message) -> Message:
+        if not self._alive():
+            self._begin_state()
+        worker = self._wake()
+        keep = {self._relay}
+        if self._settings.transactional:
+            keep.add(self._state)
+        with _Pipes() as pipes:
+            with contextlib.suppress(OSError):
+                _send(worker, request, pipes)
+            pipes.close_writing()
+            pump = Pump(self._settings, self._watch, float(request["timeout"]), keep)
+            pump.run(pipes.streams, pipes.answer, worker.fileno(), self._reading)
+            found = pump.answer() or {"died": None}
+            committed = self._settle(found, stopped=bool(pump.stopped))
+            answer = self._end(pump, pipes, {self._relay, self._state, self._leaving})
+        # Somebody may have killed the state before the call, too; then it says nothing any more.
+        kept = not committed and self._settings.transactional and _hear(worker, DIED)
+        answer["rolled_back"] = kept
+        if committed or kept:
+            self._waiting = True
+        else:
+            self._begin_state()
+            answer["state_lost"] = True
+        answer.update(display=found.get("display", []), error=found.get("error"))
+        answer["died"] = "died" in found
+        return answer
+
+    def _next(self) -> Message:
+        """Wait for the host; when that takes longer, nothing goes on meanwhile."""
+        if not select.select([self._reading], [], [], _SOON)[0] and self._settings.transactional:
+            # A thread that a cell began must not work on unwatched.
+            with contextlib.suppress(OSError):
+                os.kill(self._state, signal.SIGSTOP)
+        return read_frame(self._reading)
+
+    def _go_on(self) -> None:
+        """Have the next call's fork made, now that nobody waits for an answer."""
+        if self._waiting and self._worker is not None:
+            self._waiting, self._forking = False, True
+            with contextlib.suppress(OSError):
+                self._worker.send(GO)
+
+    def _settle(self, found: Message, *, stopped: bool) -> bool:
+        """Make the process that answered the new state, unless the call had to be stopped."""
+        if not self._settings.transactional:
+            return "died" not in found
+        process = found.get("process")
+        if stopped or "died" in found or not isinstance(process, int):
+            return False
+        if process in (1, os.getpid(), self._relay) or not processes.lives(process):
+            return False
+        with contextlib.suppress(OSError):
+            os.kill(self._state, signal.SIGKILL)
+        self._leaving, self._state = self._state, process
+        return True
+
+    def _apart(self, request: Message) -> Message:
+        """Run a call or a command in a process of its own, beside the state."""
+        self._wake()
+        # Whatever is there now belongs to the state: what a call leaves behind is swept away.
+        keep = {*processes.below(), self._relay}
+        with _Pipes() as pipes:
+            process = os.fork()
+            if not process:
+                self._become(request, pipes)
+            watched = os.pidfd_open(process)
+            pipes.close_writing()
+            pump = Pump(self._settings, self._watch, float(request["timeout"]), keep)
+            is_call = request["do"] == "call"
+            pump.run(pipes.streams, pipes.answer if is_call else None, watched, self._reading)
+            os.close(watched)
+            answer = self._end(pump, pipes, keep, process)
+            if is_call:
+                found = pump.answer()
+                answer.update(found or {}, died=found is None, exit_code=None)
+        return answer
+
+    def _become(self, request: Message, pipes: _Pipes) -> NoReturn:
+        """Turn this fork into the call."""
+        self._hang_up()
+        if self._worker is not None:
+            self._worker.close()
+        processes.show()
+        apply_limits(self._settings)
+        begin(*pipes.written[:2])
+        if request["do"] == "shell":
+            os.execv(_SHELL, [_SHELL, "-c", request["command"]])  # noqa: S606 - a shell is wanted
+        found = cells.call(request["source"], request["function"], request["arguments"])
+        _write_value(pipes.written[2], found)
+        os._exit(0)
+
+    def _end(self, pump: Pump, pipes: _Pipes, keep: set[int], process: int = 0) -> Message:
+        """Clear away what a call left behind, and gather what it printed."""
+        status = None
+        if process:
+            if pump.stopped or pump.answer() is not None:
+                with contextlib.suppress(OSError):
+                    os.kill(process, signal.SIGKILL)
+            with contextlib.suppress(ChildProcessError):
+                status = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+        strays, clean = processes.end_all(keep)
+        out, err = pump.finish(pipes.streams) if clean else ("", "")
+        if pump.stopped == "disk":
+            self._watch.ended()
+        return {
+            "stdout": out,
+            "stderr": err,
+            "truncated": pump.truncated,
+            "stopped": pump.stopped,
+            "exit_code": status,
+            "strays": strays,
+            "clean": clean,
+        }
+
+    def _begin_state(self) -> None:
+        """Throw the state away, and begin an empty one."""
+        if self._worker is not None:
+            self._worker.close()
+        processes.end_all({self._relay})
+        ours, theirs = _socket.socketpair()
+        process = os.fork()
+        if not process:
+            ours.close()
+            self._hang_up()
+            processes.show()
+            serve(theirs, self._settings)
+        theirs.close()
+        self._worker, self._state = ours, process
+        self._waiting = True
+        self._go_on()
+
+    def _hang_up(self) -> None:
+        """Close the channel in a fork: it is not for foreign code."""
+        os.close(self._reading)
+        os.close(self._writing)
+
+    def _open_door(self) -> None:
+        """Start the way to the proxy, again if somebody has killed it."""
+        if not self._settings.proxy:
+            return
+        if not processes.lives(self._relay):
+            # Most sandboxes have no network, and do not wait for this.
+            from . import relay  # noqa: PLC0415
+
+            self._relay = relay.start(self._settings.proxy, self._hang_up)
+
+    def _alive(self) -> bool:
+        return processes.lives(self._state)
+
+    def _wake(self) -> _socket.socket:
+        """Let the state see to its fork while that runs the call."""
+        assert self._worker is not None  # noqa: S101 - a state has been begun
+        with contextlib.suppress(OSError):
+            os.kill(self._state, signal.SIGCONT)
+        if self._forking and not _hear(self._worker, READY):
+            self._begin_state()
+            _hear(self._worker, READY)
+        self._forking = False
+        return self._worker
+
+
+def _hear(worker: _socket.socket, word: bytes) -> bool:
+    """Wait until the state says something, but not for ever; whether it did."""
+    worker.settimeout(_PATIENCE)
+    said = b""
+    with contextlib.suppress(OSError):
+        said = worker.recv(_FIRST_PIECE)
+        # Usually that is all. But a cell can speak here too, and must not be taken for the state.
+        while said and said != word:
+            more = select.select([worker], [], [], _SOON)[0]
+            if not more and said.endswith(word):
+                break
+            said = worker.recv(_FIRST_PIECE)
+            said = b"?" + said if said else b""
+    worker.settimeout(None)
+    return said.endswith(word)
+
+
+def _send(worker: _socket.socket, request: Message, pipes: _Pipes) -> None:
+    body = json.dumps(request).encode()
+    body = HEAD.pack(len(body)) + body
+    sent = send_with(worker, body[:_FIRST_PIECE], pipes.written)
+    worker.sendall(body[sent:])
+
+
+class _Pipes:
+    """Standard output, standard error and the answer of one call."""
+
+    def __init__(self) -> None:
+        pairs = [os.pipe() for _ in range(3)]
+        self.streams = (pairs[0][0], pairs[1][0])
+        self.answer = pairs[2][0]
+        self.written = [pair[1] for pair in pairs]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close_writing()
+        for descriptor in (*self.streams, self.answer):
+            os.close(descriptor)
+
+    def close_writing(self) -> None:
+        """Leave the writing ends to the call alone."""
+        while self.written:
+            os.close(self.written.pop())
+
+
+def _write_value(descriptor: int, found: Message) -> None:
+    """Send a call's answer; what is no JSON is sent as an error."""
+    try:
+        json.dumps(found, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as raised:
+        found = {"error": {"name": "TypeError", "message": f"no JSON: {raised}", "traceback": ""}}
+    write_frame(descriptor, found)

@@ -1,0 +1,117 @@
+"""From settings to a place where foreign code runs."""
+
+import asyncio
+import sys
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from long_running_agents.config.settings import SandboxSettings
+from long_running_agents.domain.ports import Clock
+from long_running_agents.errors import SandboxUnavailable
+from long_running_agents.sandbox import fixes, interpreter, packages
+from long_running_agents.sandbox.bubblewrap import BubblewrapBackend
+from long_running_agents.sandbox.pool import Pool
+from long_running_agents.sandbox.port import Probe, SandboxBackend
+from long_running_agents.sandbox.sandboxes import Sandboxes, swept
+from long_running_agents.sandbox.spec import MEGABYTE, Limits, SandboxSpec
+
+LAYERS = "sandbox/packages"
+"""Where packages are built, in a home."""
+KEY = "SANDBOX_API_KEY"
+"""The variable with the key of a sandbox server."""
+
+
+def backends(
+    settings: SandboxSettings, variables: Mapping[str, str], clock: Clock
+) -> list[SandboxBackend]:
+    """What could be used, in the order in which it is tried."""
+    if settings.url:
+        from long_running_agents.sandbox.remote import RemoteBackend  # noqa: PLC0415 - brings HTTP
+
+        return [RemoteBackend(settings.url, variables.get(KEY, ""))]
+    found: list[SandboxBackend] = []
+    if settings.backend in ("auto", "bubblewrap"):
+        found.append(BubblewrapBackend(clock))
+    if settings.backend in ("auto", "docker"):
+        from long_running_agents.sandbox.docker import DockerBackend  # noqa: PLC0415 - brings HTTP
+
+        found.append(
+            DockerBackend(
+                clock, host=variables.get("DOCKER_HOST", ""), runtime=settings.docker_runtime
+            )
+        )
+    return found
+
+
+async def choose(candidates: Sequence[SandboxBackend]) -> SandboxBackend:
+    """The first that works.
+
+    Raises:
+        SandboxUnavailable: None does; the hint says for each what would mend it.
+    """
+    probes: list[Probe] = []
+    for backend in candidates:
+        probe = await asyncio.to_thread(backend.probe)
+        if probe.ok:
+            return backend
+        probes.append(probe)
+    raise unavailable(probes)
+
+
+def unavailable(probes: Sequence[Probe]) -> SandboxUnavailable:
+    """What to say when nothing works."""
+    reasons = "; ".join(f"{probe.backend}: {probe.reason}" for probe in probes)
+    hints = [f"{probe.backend}: {probe.fix}" for probe in probes if probe.fix]
+    return SandboxUnavailable(
+        f"Foreign code cannot be run here ({reasons or 'no backend is set'}).",
+        hint=" Or: ".join(hints) or fixes.missing_docker(fixes.look(sys.platform)),
+    )
+
+
+def spec_of(
+    settings: SandboxSettings, *, workspace: Path | None = None, layers: Path | None = None
+) -> SandboxSpec:
+    """The usual sandbox of these settings.
+
+    Args:
+        settings: The settings.
+        workspace: The folder seen as /workspace; None makes one for each sandbox.
+        layers: Where packages are built; without them, or before that, there are none.
+    """
+    limits = Limits(
+        timeout=settings.timeout,
+        memory=settings.memory * MEGABYTE,
+        processes=settings.processes,
+        workspace_bytes=settings.disk * MEGABYTE,
+    )
+    built = None
+    if layers is not None and not settings.url and settings.packages:
+        python = interpreter.find()
+        built = python and packages.find(settings.packages, layers, python)
+    return SandboxSpec(
+        workspace=workspace, limits=limits, network=settings.network, packages=built or None
+    )
+
+
+@asynccontextmanager
+async def opened(
+    settings: SandboxSettings,
+    variables: Mapping[str, str],
+    clock: Clock,
+    spec: SandboxSpec,
+) -> AsyncGenerator[Sandboxes]:
+    """All sandboxes of a process, with some of the usual kind kept warm.
+
+    Raises:
+        SandboxUnavailable: Nothing works here.
+    """
+    backend = await choose(backends(settings, variables, clock))
+    pool = Pool(backend, spec, clock, size=settings.warm)
+    held = Sandboxes(pool, clock, idle=settings.idle_minutes * 60, most=settings.most)
+    pool.warm_up()
+    try:
+        async with swept(held):
+            yield held
+    finally:
+        await pool.close()

@@ -1,0 +1,126 @@
+"""Numbers of the system calls that foreign code may not make, on each processor we know."""
+
+from dataclasses import dataclass
+from types import MappingProxyType
+
+FORBIDDEN = MappingProxyType(
+    {
+        # name: (x86_64, aarch64); None where the processor has no such call.
+        "acct": (163, 89),
+        "add_key": (248, 217),
+        "adjtimex": (159, 171),
+        "bpf": (321, 280),
+        "chroot": (161, 51),
+        "clock_adjtime": (305, 266),
+        "clock_settime": (227, 112),
+        "delete_module": (176, 106),
+        "fanotify_init": (300, 262),
+        "finit_module": (313, 273),
+        "fsconfig": (431, 431),
+        "fsmount": (432, 432),
+        "fsopen": (430, 430),
+        "fspick": (433, 433),
+        "init_module": (175, 105),
+        "io_uring_enter": (426, 426),
+        "io_uring_register": (427, 427),
+        "io_uring_setup": (425, 425),
+        "ioperm": (173, None),
+        "iopl": (172, None),
+        "kcmp": (312, 272),
+        "kexec_file_load": (320, 294),
+        "kexec_load": (246, 104),
+        "keyctl": (250, 219),
+        "listmount": (458, 458),
+        "lookup_dcookie": (212, 18),
+        "mbind": (237, 235),
+        "memfd_secret": (447, 447),
+        "migrate_pages": (256, 238),
+        "modify_ldt": (154, None),
+        "mount": (165, 40),
+        "mount_setattr": (442, 442),
+        "move_mount": (429, 429),
+        "move_pages": (279, 239),
+        # Memory in System V objects belongs to no process, so no watcher would see it.
+        "msgget": (68, 186),
+        "name_to_handle_at": (303, 264),
+        "open_by_handle_at": (304, 265),
+        "open_tree": (428, 428),
+        "perf_event_open": (298, 241),
+        "personality": (135, 92),
+        "pidfd_getfd": (438, 438),
+        "pivot_root": (155, 41),
+        "process_madvise": (440, 440),
+        "process_vm_readv": (310, 270),
+        "process_vm_writev": (311, 271),
+        "ptrace": (101, 117),
+        "quotactl": (179, 60),
+        "quotactl_fd": (443, 443),
+        "reboot": (169, 142),
+        "request_key": (249, 218),
+        "semget": (64, 190),
+        "set_mempolicy": (238, 237),
+        "set_mempolicy_home_node": (450, 450),
+        "setdomainname": (171, 162),
+        "sethostname": (170, 161),
+        "setns": (308, 268),
+        "settimeofday": (164, 170),
+        "shmget": (29, 194),
+        "statmount": (457, 457),
+        "swapoff": (168, 225),
+        "swapon": (167, 224),
+        "syslog": (103, 116),
+        "umount2": (166, 39),
+        "unshare": (272, 97),
+        "uselib": (134, None),
+        "userfaultfd": (323, 282),
+        "vhangup": (153, 58),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Machine:
+    """A processor, as far as the filter has to know it."""
+
+    audit: int
+    """The kernel's name for it (AUDIT_ARCH_…)."""
+    column: int
+    """Its column in the table above."""
+    clone: int
+    socket: int
+    socketpair: int
+    ioctl: int
+    memfd_create: int
+    clone3: int = 435
+    newest: int = 463
+    """The highest number known here; what came later is answered with «no such call»."""
+
+    @property
+    def forbidden(self) -> tuple[int, ...]:
+        """The numbers that are refused whatever their arguments."""
+        numbers = (pair[self.column] for pair in FORBIDDEN.values())
+        return tuple(sorted(number for number in numbers if number is not None))
+
+
+MACHINES = MappingProxyType(
+    {
+        "x86_64": Machine(
+            audit=0xC000003E,
+            column=0,
+            clone=56,
+            socket=41,
+            socketpair=53,
+            ioctl=16,
+            memfd_create=319,
+        ),
+        "aarch64": Machine(
+            audit=0xC00000B7,
+            column=1,
+            clone=220,
+            socket=198,
+            socketpair=199,
+            ioctl=29,
+            memfd_create=279,
+        ),
+    }
+)

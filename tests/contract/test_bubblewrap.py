@@ -1,0 +1,185 @@
+"""What is particular to walls of namespaces."""
+
+import asyncio
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from long_running_agents.clock import SystemClock
+from long_running_agents.errors import SandboxUnavailable
+from long_running_agents.sandbox.bubblewrap import BubblewrapBackend
+from long_running_agents.sandbox.spec import SandboxSpec
+
+pytestmark = pytest.mark.anyio
+
+MARK = "lra-mark-of-this-test"
+HOST = f"""
+import asyncio
+from long_running_agents.clock import SystemClock
+from long_running_agents.sandbox.bubblewrap import BubblewrapBackend
+from long_running_agents.sandbox.spec import SandboxSpec
+
+async def main():
+    sandbox = await BubblewrapBackend(SystemClock()).create(SandboxSpec())
+    print("ready", flush=True)
+    await sandbox.shell("exec -a {MARK} sleep 300", 300)
+
+asyncio.run(main())
+"""
+
+
+@pytest.fixture
+def backend():
+    return BubblewrapBackend(SystemClock())
+
+
+async def created(backend, **spec):
+    return await backend.create(SandboxSpec(**spec))
+
+
+def marked():
+    """Processes of this machine that carry the mark."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                if MARK.encode() in (entry / "cmdline").read_bytes().split(b"\0")[:1]:
+                    found.append(entry)
+            except OSError:
+                continue
+    return found
+
+
+def owners(sandbox):
+    status = Path(f"/proc/{sandbox.watcher._process}/status").read_text()
+    return {int(uid) for uid in re.search(r"Uid:\s+(.*)", status)[1].split()}
+
+
+async def test_a_workspace_behind_a_closed_folder_is_used_and_the_folder_stays_closed(
+    backend, tmp_path
+):
+    closed = tmp_path / "closed"
+    (closed / "workspace").mkdir(parents=True)
+    closed.chmod(0o700)
+    (closed / "workspace/in").write_text("hello")
+    sandbox = await created(backend, workspace=closed / "workspace")
+    result = await sandbox.shell("cat in; echo out > out; ls -a ..")
+    await sandbox.destroy()
+
+    assert result.stdout.startswith("hello")
+    assert (closed / "workspace/out").read_text() == "out\n"
+    assert closed.stat().st_mode & 0o777 == 0o700
+
+
+async def test_secrets_in_the_workspace_are_covered(backend, tmp_path):
+    workspace = tmp_path / "workspace"
+    (workspace / "app/.ssh").mkdir(parents=True)
+    for name in (".env", "app/.env.local", "app/server.pem", "app/.ssh/config"):
+        (workspace / name).write_text("canary")
+    (workspace / "app/main.py").write_text("print('plain')")
+    sandbox = await created(backend, workspace=workspace)
+    result = await sandbox.shell("grep -r . . 2>/dev/null; mv .env x; rm -rf app/.ssh; cp .env y")
+    await sandbox.destroy()
+
+    assert "plain" in result.stdout
+    assert "canary" not in result.stdout
+    assert (workspace / ".env").read_text() == "canary"
+    assert (workspace / "app/.ssh/config").read_text() == "canary"
+
+
+async def test_nothing_runs_as_the_superuser_and_two_sandboxes_not_as_the_same(backend):
+    first, second = [await created(backend) for _ in range(2)]
+    found = owners(first), owners(second)
+    await first.destroy()
+    await second.destroy()
+
+    assert 0 not in found[0] | found[1]
+    if os.geteuid() == 0:
+        assert found[0].isdisjoint(found[1])
+
+
+async def test_two_sandboxes_share_a_workspace(backend, tmp_path):
+    first, second = [await created(backend, workspace=tmp_path / "shared") for _ in range(2)]
+    await first.shell("echo one > a; mkdir d")
+    await second.shell("echo two >> a; echo three > d/b")
+    result = await first.shell("cat a d/b; rm -r d")
+    await first.destroy()
+    await second.destroy()
+
+    assert result.stdout == "one\ntwo\nthree\n"
+    assert result.success
+
+
+async def test_the_environment_of_whoever_made_it_is_not_there(backend, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "canary-7f91")
+    sandbox = await created(backend)
+    result = await sandbox.shell("cat /proc/*/environ | tr '\\0' '\\n'; env")
+    await sandbox.destroy()
+
+    assert "PATH=" in result.stdout
+    assert "canary" not in result.stdout
+
+
+async def test_a_destroyed_sandbox_leaves_nothing_behind(backend):
+    sandbox = await created(backend)
+    calling = asyncio.ensure_future(sandbox.shell(f"touch begun; exec -a {MARK} sleep 300", 300))
+    while not await sandbox.list_files():
+        pass
+    folders = [] if sandbox.group is None else list(sandbox.group.folders)
+    await sandbox.destroy()
+    result = await calling
+
+    assert not result.alive
+    assert marked() == []
+    assert not any(folder.exists() for folder in folders)
+    assert not await asyncio.to_thread(sandbox._room.folder.exists)
+
+
+def test_sandboxes_die_with_the_process_that_made_them():
+    host = subprocess.Popen([sys.executable, "-c", HOST], stdout=subprocess.PIPE)
+    assert host.stdout.readline() == b"ready\n"
+    while not marked():
+        pass
+    host.kill()
+    host.communicate()
+    while marked():
+        pass
+
+    assert marked() == []
+
+
+async def test_a_probe_is_a_real_try_and_is_kept(backend):
+    probe = await asyncio.to_thread(backend.probe)
+
+    assert probe.ok
+    assert {"user", "pid", "net", "mount", "seccomp"} <= set(probe.isolation)
+    assert "rlimit" in probe.limits
+    assert backend.probe() is probe
+
+
+async def test_without_bubblewrap_the_error_is_the_fix(backend, monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    probe = await asyncio.to_thread(backend.probe)
+
+    assert not probe.ok
+    assert "bubblewrap" in probe.fix
+    with pytest.raises(SandboxUnavailable) as raised:
+        await created(backend)
+    assert raised.value.hint == probe.fix
+
+
+async def test_a_bubblewrap_that_may_not_work_says_what_it_said(backend, monkeypatch, tmp_path):
+    fake = tmp_path / "bwrap"
+    fake.write_text("#!/bin/sh\necho 'bwrap: setting up uid map: Permission denied' >&2\nexit 1\n")
+    fake.chmod(0o755)
+    tmp_path.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    probe = await asyncio.to_thread(backend.probe)
+
+    assert not probe.ok
+    assert probe.reason
+    assert probe.fix
