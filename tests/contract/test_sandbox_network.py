@@ -5,9 +5,9 @@ from contextlib import asynccontextmanager
 
 import pytest
 
+from long_running_agents.addresses import is_public
 from long_running_agents.clock import SystemClock
 from long_running_agents.sandbox.bubblewrap import BubblewrapBackend
-from long_running_agents.sandbox.net import is_public
 from long_running_agents.sandbox.proxy import Proxy
 from long_running_agents.sandbox.spec import SandboxSpec
 

@@ -18,6 +18,21 @@ class Effect(StrEnum):
     """Repeating it does it twice; never repeated by itself."""
 
 
+class Power(StrEnum):
+    """What a tool can do beyond its own result; the gate asks about some of it."""
+
+    SEND = "send"
+    """Can carry data out of this machine."""
+    EXECUTE = "execute"
+    """Runs foreign code, in a sandbox."""
+    CHANGE = "change"
+    """Changes files of the workspace."""
+    REMEMBER = "remember"
+    """Writes what later turns are told."""
+    EXTEND = "extend"
+    """Adds to what the agent can do by itself: packages, skills, jobs."""
+
+
 class CallState(StrEnum):
     """Where a tool call stands."""
 

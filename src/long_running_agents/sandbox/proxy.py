@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from long_running_agents.errors import AddressRefused, LraError
-from long_running_agents.sandbox.net import (
+from long_running_agents.addresses import (
     IsPublic,
     Resolver,
     allows,
@@ -18,6 +17,7 @@ from long_running_agents.sandbox.net import (
     checked,
     is_public,
 )
+from long_running_agents.errors import AddressRefused, LraError
 
 _LARGEST_HEAD = 64 << 10
 _PIECE = 64 << 10

@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from long_running_agents.addresses import allows, check_host, check_url, checked, is_public
 from long_running_agents.errors import AddressRefused, Unavailable
-from long_running_agents.sandbox.net import allows, check_host, check_url, checked, is_public
 
-CASES = Path(__file__).parents[2] / "attacks" / "urls.jsonl"
+CASES = Path(__file__).parents[1] / "attacks" / "urls.jsonl"
 URLS = [json.loads(line) for line in CASES.read_text(encoding="utf-8").splitlines()]
 NAMES = [case for case in URLS if case.get("names")]
 """Cases that can only be told by what their name resolves to."""
