@@ -30,6 +30,7 @@ from long_running_agents.domain.history import Window
 from long_running_agents.domain.lack import Lack
 from long_running_agents.domain.policy import Rules
 from long_running_agents.domain.ports import Clock
+from long_running_agents.domain.turn import Turn
 from long_running_agents.engine.local import LocalEngine
 from long_running_agents.errors import ConfigError
 from long_running_agents.home import Home
@@ -48,8 +49,9 @@ from long_running_agents.models.findings import Findings
 from long_running_agents.store import cards, events, lacks
 from long_running_agents.store.database import Database
 from long_running_agents.store.opening import open_database
-from long_running_agents.tools.catalog import built_in
+from long_running_agents.tools.catalog import switched_on
 from long_running_agents.tools.deps import TurnDeps
+from long_running_agents.tools.hands import Hands, hands_of
 
 __all__ = ["App", "open_app", "open_memories"]
 
@@ -111,9 +113,9 @@ async def open_app(
             settings = _run_settings(loaded, model, windows)
             memories = _memories(loaded, database, client, clock)
             remembering = _remembering(loaded, memories, clock)
-            allow = loaded.settings.agent.tools.allow
-            tools = [built_in(memory=memories is not None, allow=allow), *toolsets]
-            app = _assemble(loaded, database, models, settings, tools, clock, remembering)
+            hands = hands_of(loaded, workspace(loaded), clock)
+            tools = [switched_on(loaded.settings), *toolsets]
+            app = _assemble(loaded, database, models, settings, tools, clock, remembering, hands)
             engine = LocalEngine({WORK: app.turns.run}, clock)
             try:
                 if remembering is None:
@@ -124,6 +126,7 @@ async def open_app(
                 yield app
             finally:
                 await engine.close()
+                await hands.close()
                 if remembering is not None:
                     await remembering.close()
                 if memories is not None:
@@ -154,18 +157,33 @@ def _assemble(
     tools: Sequence[AbstractToolset[TurnDeps]],
     clock: Clock,
     remembering: Remembering | None,
+    hands: Hands,
 ) -> App:
     """Put the rooms together, each with what it needs."""
     hub = Hub(lambda session, seq: database.read(lambda tx: events.after(tx, session, seq)))
     chosen = SessionModels()
     memories = None if remembering is None else remembering.memories
+
+    def deps(turn: Turn) -> TurnDeps:
+        return TurnDeps(
+            turn=turn,
+            clock=clock,
+            database=database,
+            announce=hub.publish,
+            owner=loaded.settings.owner,
+            agent=loaded.settings.agent.name,
+            memories=memories,
+            workspace=hands.workspace,
+            sandboxes=hands.sandboxes,
+        )
+
     runner = TurnRunner(
         database=database,
         hub=hub,
         clock=clock,
         toolsets=tools,
         settings=settings,
-        memories=memories,
+        deps=deps,
         recall=_recall(loaded.settings, hub, remembering),
     )
     return App(
@@ -305,8 +323,6 @@ def _run_settings(loaded: Loaded, model: Model | None, windows: WindowOf | None)
         retries=agent.model.retries,
         model=_sampling(agent.model),
         redact=loaded.redact,
-        owner=loaded.settings.owner,
-        agent=agent.name,
     )
 
 

@@ -25,7 +25,6 @@ from long_running_agents.domain.fitting import WindowOf
 from long_running_agents.domain.policy import Rules
 from long_running_agents.domain.ports import Clock
 from long_running_agents.domain.redaction import Redactor
-from long_running_agents.domain.session import MINE
 from long_running_agents.domain.turn import Turn
 from long_running_agents.errors import (
     CorruptData,
@@ -34,7 +33,6 @@ from long_running_agents.errors import (
     ModelUnavailable,
     StorageFailed,
 )
-from long_running_agents.memory.memories import Memories
 from long_running_agents.models.pricing import PriceList
 from long_running_agents.store.database import Database
 from long_running_agents.tools.containment import Containment
@@ -64,8 +62,6 @@ class RunSettings:
     retries: int
     model: ModelSettings
     redact: Redactor
-    owner: str = MINE
-    agent: str = "lra"
 
 
 class TurnRunner:
@@ -79,10 +75,10 @@ class TurnRunner:
         clock: Clock,
         toolsets: Sequence[AbstractToolset[TurnDeps]],
         settings: RunSettings,
-        memories: Memories | None = None,
+        deps: Callable[[Turn], TurnDeps],
         recall: Recall | None = None,
     ) -> None:
-        self._memories = memories
+        self._deps = deps
         self._recall = recall
         self._database = database
         self._hub = hub
@@ -144,15 +140,7 @@ class TurnRunner:
         result = await self._agent.run(
             prompt,
             message_history=history,
-            deps=TurnDeps(
-                turn=run.recorder.turn,
-                clock=self._clock,
-                database=self._database,
-                announce=self._hub.publish,
-                owner=self._settings.owner,
-                agent=self._settings.agent,
-                memories=self._memories,
-            ),
+            deps=self._deps(run.recorder.turn),
             model=run.words.choices()[0].model,
             model_settings=self._settings.model,
             instructions=self._settings.instructions(),

@@ -92,10 +92,12 @@ class BubblewrapBackend:
         room = await furnished(spec)
         try:
             started = await self._start(spec, room)
+            # From here on whoever closes the room ends what was started, also half-way.
+            room.later(lambda: self._end(started))
+            return await self._open(spec, room, started)
         except BaseException:
             await room.close()
             raise
-        return await self._open(spec, room, started)
 
     async def _open(self, spec: SandboxSpec, room: Room, started: _Started) -> KernelSandbox:
         reader, writer = await asyncio.open_unix_connection(sock=started.channel)
@@ -116,7 +118,6 @@ class BubblewrapBackend:
             ),
             group=started.group,
         )
-        room.later(lambda: self._end(started))
         try:
             settings = kernel_settings(
                 spec,
@@ -216,6 +217,7 @@ class BubblewrapBackend:
             places=reach.opened(closed, room.folder),
             proxy=None if room.proxy is None else room.proxy.path,
             hidden=sensitive_in(room.workspace.root),
+            protected=spec.protected,
         )
 
     def _missing(self) -> Probe | None:

@@ -98,6 +98,8 @@ class Walls:
     """Where paths have been mounted that the sandbox's user could not walk to."""
     hidden: Sequence[tuple[str, bool]] = ()
     """Paths of the workspace to be covered, and whether each is a folder."""
+    protected: Sequence[str] = ()
+    """Paths of the workspace to be read only."""
     environment: Mapping[str, str] = field(default_factory=lambda: dict(ENVIRONMENT))
 
 
@@ -186,6 +188,9 @@ def _places(walls: Walls) -> Iterator[str]:
     if walls.proxy is not None:
         yield from _bind(walls, walls.proxy, PROXY, read_only=False)
     yield from _bind(walls, walls.workspace, "/workspace", read_only=False)
+    workspace = walls.places.get(walls.workspace, walls.workspace)
+    for path in walls.protected:
+        yield from ("--ro-bind", str(workspace / path), f"/workspace/{path}")
     for path, is_folder in walls.hidden:
         if is_folder:
             yield from ("--size", "4096", "--perms", "0000", "--tmpfs", f"/workspace/{path}")

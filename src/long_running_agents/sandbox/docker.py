@@ -230,6 +230,8 @@ def _binds(spec: SandboxSpec, room: Room) -> Iterator[str]:
         yield f"{spec.packages.resolve()}:{PACKAGES}:ro"
     if room.proxy is not None:
         yield f"{room.proxy.path}:{PROXY}:rw"
+    for path in spec.protected:
+        yield f"{room.workspace.root.resolve() / path}:/workspace/{path.rstrip('/')}:ro"
     for path, is_folder in sensitive_in(room.workspace.root):
         if not is_folder:
             yield f"/dev/null:/workspace/{path}:ro"

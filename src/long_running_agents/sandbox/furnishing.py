@@ -5,6 +5,7 @@ import os
 import tempfile
 from pathlib import Path
 
+from long_running_agents.errors import SandboxUnavailable
 from long_running_agents.sandbox import users
 from long_running_agents.sandbox.kernel_sandbox import Ending, Room
 from long_running_agents.sandbox.proxy import Proxy
@@ -33,6 +34,8 @@ def _folder(spec: SandboxSpec) -> Room:
     folder.chmod(0o711)
     root = spec.workspace or folder / "workspace"
     root.mkdir(parents=True, exist_ok=True)
+    for path in spec.protected:
+        _make_sure_of(root / path, is_folder=path.endswith("/"))
     if os.geteuid() != 0:
         return Room(folder, Workspace(root))
     owner = root.stat().st_uid
@@ -41,6 +44,19 @@ def _folder(spec: SandboxSpec) -> Room:
     room = Room(folder, Workspace(root, owner=user.uid), user.uid)
     room.later(_released(user))
     return room
+
+
+def _make_sure_of(path: Path, *, is_folder: bool) -> None:
+    """Have a file or folder that can be protected: what is not there, code could put there."""
+    if path.is_symlink():
+        raise SandboxUnavailable(
+            f"{path} is a link, and what it leads to cannot be protected.",
+            hint="Put a file or folder of its own in its place.",
+        )
+    if is_folder:
+        path.mkdir(exist_ok=True)
+    else:
+        path.touch(exist_ok=True)
 
 
 def _released(user: users.SpareUser) -> Ending:

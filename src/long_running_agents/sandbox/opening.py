@@ -3,7 +3,7 @@
 import asyncio
 import sys
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 
 from long_running_agents.config.settings import SandboxSettings
@@ -14,10 +14,13 @@ from long_running_agents.sandbox.bubblewrap import BubblewrapBackend
 from long_running_agents.sandbox.pool import Pool
 from long_running_agents.sandbox.port import Probe, SandboxBackend
 from long_running_agents.sandbox.sandboxes import Sandboxes, swept
+from long_running_agents.sandbox.session_sandboxes import SessionSandboxes
 from long_running_agents.sandbox.spec import MEGABYTE, Limits, SandboxSpec
 
 LAYERS = "sandbox/packages"
 """Where packages are built, in a home."""
+PROTECTED = ("SOUL.md", "USER.md", "AGENTS.md", "cron.json", "memory/", "skills/")
+"""What in a workspace tells the agent what to do: code may read it and not change it."""
 KEY = "SANDBOX_API_KEY"
 """The variable with the key of a sandbox server."""
 
@@ -70,13 +73,18 @@ def unavailable(probes: Sequence[Probe]) -> SandboxUnavailable:
 
 
 def spec_of(
-    settings: SandboxSettings, *, workspace: Path | None = None, layers: Path | None = None
+    settings: SandboxSettings,
+    *,
+    workspace: Path | None = None,
+    protected: tuple[str, ...] = (),
+    layers: Path | None = None,
 ) -> SandboxSpec:
     """The usual sandbox of these settings.
 
     Args:
         settings: The settings.
         workspace: The folder seen as /workspace; None makes one for each sandbox.
+        protected: What in it code may read and not change.
         layers: Where packages are built; without them, or before that, there are none.
     """
     limits = Limits(
@@ -88,10 +96,44 @@ def spec_of(
     built = None
     if layers is not None and not settings.url and settings.packages:
         python = interpreter.find()
-        built = python and packages.find(settings.packages, layers, python)
+        wanted = [*settings.packages, *packages.added(layers)]
+        built = python and packages.find(wanted, layers, python)
     return SandboxSpec(
-        workspace=workspace, limits=limits, network=settings.network, packages=built or None
+        workspace=workspace,
+        protected=protected,
+        limits=limits,
+        network=settings.network,
+        packages=built or None,
     )
+
+
+def session_sandboxes(
+    settings: SandboxSettings,
+    variables: Mapping[str, str],
+    clock: Clock,
+    *,
+    workspace: Path,
+    layers: Path,
+) -> SessionSandboxes:
+    """The sandboxes of an agent's conversations; nothing is started yet."""
+
+    def spec() -> SandboxSpec:
+        return spec_of(settings, workspace=workspace, protected=PROTECTED, layers=layers)
+
+    def install(wanted: Sequence[str]) -> None:
+        python = interpreter.find()
+        if settings.url or python is None:
+            raise SandboxUnavailable(
+                "Packages cannot be added to these sandboxes.",
+                hint="Install them where the sandbox server runs.",
+            )
+        packages.add(wanted, settings.packages, layers, python)
+
+    def opening(usual: SandboxSpec) -> AbstractAsyncContextManager[Sandboxes]:
+        # Somebody waits for the first one: the others must not get in its way.
+        return opened(settings, variables, clock, usual, at_once=False)
+
+    return SessionSandboxes(opening, spec, install)
 
 
 @asynccontextmanager
@@ -100,8 +142,17 @@ async def opened(
     variables: Mapping[str, str],
     clock: Clock,
     spec: SandboxSpec,
+    *,
+    at_once: bool = True,
 ) -> AsyncGenerator[Sandboxes]:
     """All sandboxes of a process, with some of the usual kind kept warm.
+
+    Args:
+        settings: The settings.
+        variables: Keys and addresses.
+        clock: Tells the time.
+        spec: The usual kind.
+        at_once: Whether to warm them now, and not when the first has been taken.
 
     Raises:
         SandboxUnavailable: Nothing works here.
@@ -109,7 +160,8 @@ async def opened(
     backend = await choose(backends(settings, variables, clock))
     pool = Pool(backend, spec, clock, size=settings.warm)
     held = Sandboxes(pool, clock, idle=settings.idle_minutes * 60, most=settings.most)
-    pool.warm_up()
+    if at_once:
+        pool.warm_up()
     try:
         async with swept(held):
             yield held

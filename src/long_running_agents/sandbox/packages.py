@@ -23,6 +23,7 @@ _REQUIREMENT = re.compile(
     rf"({_VERSION}(\s*,\s*{_VERSION})*)?"
 )
 _PATIENCE = 1200
+_ADDED = "added.txt"
 
 
 def check(requirements: Iterable[str]) -> list[str]:
@@ -77,6 +78,30 @@ def build(requirements: Iterable[str], folder: Path, python: Interpreter) -> Pat
     finally:
         shutil.rmtree(half, ignore_errors=True)
     return there
+
+
+def added(folder: Path) -> list[str]:
+    """What was installed beside the usual packages."""
+    listed = folder / _ADDED
+    return listed.read_text(encoding="utf-8").split("\n") if listed.is_file() else []
+
+
+def add(
+    requirements: Iterable[str], usual: Iterable[str], folder: Path, python: Interpreter
+) -> Path:
+    """Fetch further packages, and remember that they belong to all sandboxes from now on.
+
+    Raises:
+        UsageError: One of them is not the name of a package.
+        Unavailable: They cannot be had as wheels.
+    """
+    more = check([*added(folder), *requirements])
+    built = build([*usual, *more], folder, python)
+    # Written when they are there: a list that cannot be had would leave sandboxes with nothing.
+    fresh = folder / f"{_ADDED}.new"
+    fresh.write_text("\n".join(more), encoding="utf-8")
+    fresh.replace(folder / _ADDED)
+    return built
 
 
 def _dotted(python: Interpreter) -> str:

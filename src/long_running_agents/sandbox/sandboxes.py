@@ -97,6 +97,16 @@ class Sandboxes:
         del self._held[sandbox_id]
         await held.sandbox.destroy()
 
+    def usable(self, sandbox_id: str) -> bool:
+        """Whether it is still there and alive."""
+        held = self._held.get(sandbox_id)
+        return held is not None and held.sandbox.alive
+
+    async def let_go(self, sandbox_id: str) -> None:
+        """End one, if it is still there."""
+        with contextlib.suppress(NotFound):
+            await self.destroy(sandbox_id)
+
     async def sweep(self) -> list[str]:
         """End those that nobody has used for long; their ids."""
         now = self._clock.monotonic()
@@ -118,8 +128,7 @@ class Sandboxes:
     async def close(self) -> None:
         """End all of them."""
         for sandbox_id in list(self._held):
-            with contextlib.suppress(NotFound):
-                await self.destroy(sandbox_id)
+            await self.let_go(sandbox_id)
 
 
 @asynccontextmanager

@@ -1,9 +1,11 @@
 """The list of toolsets: the one place where tools are registered."""
 
-from collections.abc import Container
+from collections.abc import Collection, Container
 
 from pydantic_ai.toolsets import FunctionToolset
 
+from long_running_agents.config import Settings
+from long_running_agents.tools.code import code_tools, shell_tools
 from long_running_agents.tools.conversations import conversations
 from long_running_agents.tools.deps import TurnDeps
 from long_running_agents.tools.memory import memory_tools
@@ -12,25 +14,54 @@ from long_running_agents.tools.selection import tool_search
 from long_running_agents.tools.tasks import task_tools
 
 
-def families() -> list[FunctionToolset[TurnDeps]]:
-    """Every toolset there is."""
-    return [memory_tools(), conversations(), task_tools(), results(), tool_search()]
+def families(*, network: bool = False) -> list[FunctionToolset[TurnDeps]]:
+    """Every toolset there is.
+
+    Args:
+        network: Whether code in a sandbox can reach anybody.
+    """
+    return [
+        memory_tools(),
+        conversations(),
+        task_tools(),
+        code_tools(network=network),
+        shell_tools(network=network),
+        results(),
+        tool_search(),
+    ]
 
 
 def built_in(
-    *, memory: bool = True, allow: Container[str] | None = None
+    *,
+    without: Collection[str] = (),
+    allow: Container[str] | None = None,
+    network: bool = False,
 ) -> FunctionToolset[TurnDeps]:
     """All their tools as one toolset: the library prepares each toolset anew at every step.
 
     Args:
-        memory: Whether there is a memory to work with.
+        without: The families that are switched off, or have nothing to work with.
         allow: The names of the tools that may run; what may not is not even offered.
+        network: Whether code in a sandbox can reach anybody.
     """
     tools = FunctionToolset[TurnDeps](id="built-in")
-    for family in families():
-        if family.id == "memory" and not memory:
-            continue
-        for tool in family.tools.values():
+    for family in families(network=network):
+        for tool in family.tools.values() if family.id not in without else ():
             if allow is None or tool.name in allow:
                 tools.add_tool(tool)
     return tools
+
+
+def switched_on(settings: Settings) -> FunctionToolset[TurnDeps]:
+    """The built-in tools that a home's settings allow."""
+    enabled = settings.agent.tools.enable
+    switches = {
+        "memory": settings.memory.enabled,
+        "code": enabled.pyexe,
+        "shell": enabled.shell,
+    }
+    return built_in(
+        without=[family for family, on in switches.items() if not on],
+        allow=settings.agent.tools.allow,
+        network=bool(settings.sandbox.network),
+    )

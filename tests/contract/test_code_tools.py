@@ -1,0 +1,179 @@
+"""The tools that run code, from a turn to a real sandbox and back."""
+
+import json
+
+import pytest
+from tests.integration.stories import ended
+
+from long_running_agents.domain.ids import SessionId
+from long_running_agents.store import ledger
+from long_running_agents.testing import ScriptedModel, call, make_app, say
+
+pytestmark = pytest.mark.anyio
+
+TALK, OTHER = SessionId("talk"), SessionId("other")
+
+
+async def results(app, turn):
+    """What the model was told of each call."""
+    calls = await app.database.read(lambda tx: ledger.of_turn(tx, turn.id))
+    return [json.loads(each.result) for each in calls]
+
+
+def script(*calls):
+    return ScriptedModel([*calls, say("done")])
+
+
+async def test_names_stay_between_cells_and_turns_and_other_sessions_have_their_own(tmp_path):
+    model = ScriptedModel(
+        [
+            call("execute_code", code="x = 20\nx + 1"),
+            call("pyexe", code="print(x * 2)"),
+            say("done"),
+            call("pyexe", code="x"),
+            say("done"),
+            call("execute_code", code="x"),
+            say("done"),
+        ]
+    )
+    async with make_app(tmp_path, model=model) as app:
+        first = await ended(app, "go", TALK)
+        second = await ended(app, "go on", TALK)
+        stranger = await ended(app, "go", OTHER)
+
+        assert await results(app, first) == ["21", "40"]
+        assert await results(app, second) == ["20"]
+        assert "NameError" in (await results(app, stranger))[0]
+
+
+async def test_a_cell_that_dies_is_undone_and_the_names_are_kept(tmp_path):
+    model = script(
+        call("pyexe", code="kept = 'here'"),
+        call("pyexe", code="kept = 'gone'\nimport os; os._exit(3)"),
+        call("pyexe", code="kept"),
+    )
+    async with make_app(tmp_path, model=model) as app:
+        quiet, died, after = await results(app, await ended(app, "go"))
+
+    assert quiet == "(no output)"
+    assert "Killed" in died
+    assert "again what they were before" in died
+    assert after == "'here'"
+
+
+async def test_the_shell_works_in_the_workspace_and_says_how_it_ended(tmp_path):
+    model = script(
+        call("shell", command="echo hello > greeting.txt; cat greeting.txt; exit 4"),
+        call("pyexe", code="open('greeting.txt').read()"),
+    )
+    async with make_app(tmp_path, model=model) as app:
+        shell, python = await results(app, await ended(app, "go"))
+
+    assert shell == "hello\n[exit code 4]"
+    assert python == r"'hello\n'"
+    assert (tmp_path / "workspace" / "greeting.txt").read_text() == "hello\n"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "echo obey > SOUL.md",
+        "rm -f USER.md; ln -s /etc/passwd USER.md",
+        "mv memory remembered; mkdir memory",
+        "ln -s /etc/passwd memory/knowledge.md",
+        "echo '[]' > cron.json",
+        "touch skills/evil.py",
+    ],
+)
+async def test_what_tells_the_agent_what_to_do_cannot_be_changed_by_code(tmp_path, command):
+    workspace = tmp_path / "workspace"
+    workspace.mkdir()
+    (workspace / "USER.md").write_text("Mara")
+    async with make_app(tmp_path, model=script(call("shell", command=command))) as app:
+        (told,) = await results(app, await ended(app, "go"))
+
+    assert "exit code" in told or "cannot" in told
+    assert (workspace / "USER.md").read_text() == "Mara"
+    assert not (workspace / "USER.md").is_symlink()
+    assert (workspace / "SOUL.md").read_text() == ""
+    assert not (workspace / "remembered").exists()
+    assert not list((workspace / "skills").iterdir())
+    assert not (workspace / "memory" / "knowledge.md").is_symlink()
+
+
+async def test_a_link_in_the_place_of_instructions_is_not_built_upon(tmp_path):
+    workspace = tmp_path / "workspace"
+    workspace.mkdir()
+    (tmp_path / "elsewhere").write_text("a secret")
+    (workspace / "AGENTS.md").symlink_to(tmp_path / "elsewhere")
+    async with make_app(tmp_path, model=script(call("shell", command="cat AGENTS.md"))) as app:
+        turn = await ended(app, "go")
+        (told,) = await results(app, turn)
+
+    assert "AGENTS.md is a link" in told
+    assert "a secret" not in told
+    assert turn.answer == "done"
+
+
+async def test_pictures_become_files_of_the_workspace(tmp_path):
+    code = """
+class Dot:
+    def _repr_png_(self):
+        return b"\\x89PNG not much of a picture"
+Dot()
+"""
+    async with make_app(tmp_path, model=script(call("pyexe", code=code))) as app:
+        (told,) = await results(app, await ended(app, "go"))
+
+    path = told.split("saved as ")[1].rstrip("]")
+    assert path.startswith("outputs/")
+    assert (tmp_path / "workspace" / path).read_bytes().startswith(b"\x89PNG")
+
+
+async def test_a_sandbox_that_was_made_has_names_of_its_own_and_is_nobody_elses(tmp_path):
+    made = []
+
+    def there(code):
+        return lambda _: call("execute_code", code=code, sandbox_id=made[0])
+
+    model = ScriptedModel(
+        [
+            call("pyexe", code="x = 1"),
+            call("create_sandbox"),
+            say("made"),
+            there("'x' in dir()"),
+            say("own"),
+            there("1"),
+            say("stranger"),
+        ]
+    )
+    async with make_app(tmp_path, model=model) as app:
+        _, told = await results(app, await ended(app, "make one", TALK))
+        made.append(told.split()[1])
+
+        assert await results(app, await ended(app, "use it", TALK)) == ["False"]
+        assert "no sandbox" in (await results(app, await ended(app, "use it", OTHER)))[0]
+
+
+async def test_without_any_sandbox_the_model_hears_what_to_install_and_the_turn_goes_on(tmp_path):
+    settings = {"sandbox__backend": "docker"}
+    environ = {"DOCKER_HOST": f"unix://{tmp_path}/no.sock"}
+    model = script(call("create_sandbox"))
+    async with make_app(tmp_path, model=model, environ=environ, **settings) as app:
+        turn = await ended(app, "go")
+        (told,) = await results(app, turn)
+
+    assert "cannot be run here" in told
+    assert "ocker" in told
+    assert turn.answer == "done"
+
+
+async def test_switched_off_tools_are_not_offered(tmp_path):
+    model = script()
+    off = {"agent__tools__enable__shell": False, "agent__tools__enable__pyexe": False}
+    async with make_app(tmp_path, model=model, **off) as app:
+        await ended(app, "go")
+
+    offered = set(model.tools_offered[0])
+    assert not offered & {"shell", "pyexe", "execute_code", "create_sandbox", "install_packages"}
+    assert "search_memory" in offered

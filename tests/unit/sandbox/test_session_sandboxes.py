@@ -1,0 +1,93 @@
+from contextlib import asynccontextmanager
+
+import pytest
+from tests.unit.sandbox.test_sandboxes import FakeBackend
+
+from long_running_agents.errors import NotFound, SandboxUnavailable
+from long_running_agents.sandbox.sandboxes import Sandboxes
+from long_running_agents.sandbox.session_sandboxes import SessionSandboxes
+from long_running_agents.sandbox.spec import SandboxSpec
+from long_running_agents.testing import FrozenClock
+
+pytestmark = pytest.mark.anyio
+
+
+class House:
+    """Sandboxes of sessions over a backend that makes nothing real."""
+
+    def __init__(self):
+        self.backend = FakeBackend()
+        self.opened = 0
+        self.installed = []
+        self.sessions = SessionSandboxes(self._open, SandboxSpec, self.installed.extend)
+
+    @asynccontextmanager
+    async def _open(self, _):
+        if self.backend.broken:
+            raise SandboxUnavailable("No.")
+        self.opened += 1
+        sandboxes = Sandboxes(self.backend, FrozenClock())
+        yield sandboxes
+        await sandboxes.close()
+
+    async def enter(self, session, sandbox_id=None):
+        async with self.sessions.entered(session, sandbox_id) as entered:
+            return entered
+
+
+@pytest.fixture
+def house():
+    return House()
+
+
+async def test_nothing_is_started_before_it_is_used(house):
+    await house.sessions.close()
+    assert house.opened == 0
+
+
+async def test_a_session_has_one_sandbox_until_that_dies(house):
+    first, again = await house.enter("a"), await house.enter("a")
+    assert (first.fresh, again.fresh) == (True, False)
+    assert first.id == again.id
+
+    first.sandbox.alive = False
+    third = await house.enter("a")
+    assert third.fresh
+    assert third.id != first.id
+    assert len(house.backend.made) == 2
+
+
+async def test_sessions_never_share_a_sandbox(house):
+    mine, yours = await house.enter("a"), await house.enter("b")
+    extra = await house.sessions.create("a")
+
+    assert len({mine.id, yours.id, extra.id}) == 3
+    assert (await house.enter("a", extra.id)).sandbox is extra.sandbox
+    for stranger in (mine.id, extra.id, "", "unknown"):
+        with pytest.raises(NotFound):
+            await house.enter("b", stranger)
+
+
+async def test_what_could_not_be_opened_is_tried_again(house):
+    house.backend.broken = True
+    with pytest.raises(SandboxUnavailable):
+        await house.enter("a")
+
+    house.backend.broken = False
+    assert (await house.enter("a")).fresh
+
+
+async def test_new_packages_come_with_a_new_sandbox(house):
+    before = await house.enter("a")
+    await house.sessions.install("a", ["scipy"])
+    after = await house.enter("a")
+
+    assert house.installed == ["scipy"]
+    assert after.fresh
+    assert not before.sandbox.alive
+
+
+async def test_in_the_end_all_are_gone(house):
+    entered = [await house.enter("a"), await house.enter("b")]
+    await house.sessions.close()
+    assert not any(each.sandbox.alive for each in entered)
