@@ -94,7 +94,7 @@ class Attacked:
     async def _processes(self) -> int:
         # The next cell's fork is made after an answer; a command waits for it.
         await self.sandbox.shell("true")
-        top = self.sandbox.watcher._process
+        top = self.sandbox.watcher.process
         return len(await asyncio.to_thread(_tree, top))
 
     async def _check_time(self, case, result, text, seconds, before):

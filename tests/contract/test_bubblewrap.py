@@ -55,7 +55,7 @@ def marked():
 
 
 def owners(sandbox):
-    status = Path(f"/proc/{sandbox.watcher._process}/status").read_text()
+    status = Path(f"/proc/{sandbox.watcher.process}/status").read_text()
     return {int(uid) for uid in re.search(r"Uid:\s+(.*)", status)[1].split()}
 
 

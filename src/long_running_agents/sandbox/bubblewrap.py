@@ -122,7 +122,7 @@ class BubblewrapBackend:
                 spec,
                 counted=started.group is not None,
                 proxy=PROXY if spec.network else "",
-                paths=paths_inside(spec.packages),
+                paths=[*self._packages(), *paths_inside(spec.packages)],
             )
             await kernel.open(settings)
         except BaseException as error:
@@ -247,6 +247,9 @@ class BubblewrapBackend:
         sandbox = await self.create(SandboxSpec(limits=Limits(processes=8)))
         await sandbox.destroy()
         return sandbox
+
+    def _packages(self) -> tuple[str, ...]:
+        return () if self._interpreter is None else self._interpreter.packages
 
     @cached_property
     def _interpreter(self) -> interpreter.Interpreter | None:

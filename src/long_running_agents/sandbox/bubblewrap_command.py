@@ -2,7 +2,6 @@
 
 import marshal
 import os
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -127,7 +126,8 @@ def command(walls: Walls, channel: int, status: int, gate: int, hand: Descriptor
         str(gate),
         "--",
         str(walls.interpreter.program),
-        *("-I", "-B", "-c", START, str(channel)),
+        # Without its site: what installed packages have to say at every start takes a while.
+        *("-I", "-S", "-B", "-c", START, str(channel)),
     ]
 
 
@@ -155,9 +155,9 @@ def _system() -> Iterator[str]:
 
 def _own_files(interpreter: Interpreter, hand: Descriptors) -> Iterator[str]:
     for name, text in _FILES.items():
-        yield from ("--ro-bind-data", hand.data(text.encode()), name)
+        yield from ("--file", hand.data(text.encode()), name)
     for name, content in _kernel(interpreter.magic).items():
-        yield from ("--ro-bind-data", hand.data(content), f"{KERNEL}/inside/{name}")
+        yield from ("--file", hand.data(content), f"{KERNEL}/inside/{name}")
 
 
 @cache
@@ -216,8 +216,3 @@ def _environment(walls: Walls) -> Iterator[tuple[str, str]]:
 def paths_inside(packages: Path | None) -> list[str]:
     """The folders of packages as the kernel sees them."""
     return [] if packages is None else [PACKAGES]
-
-
-def on_this_platform() -> bool:
-    """Whether this is a system that has namespaces."""
-    return sys.platform == "linux"

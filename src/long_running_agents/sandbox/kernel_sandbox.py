@@ -134,9 +134,9 @@ class KernelSandbox:
         seconds = self._limits.timeout if timeout is None else timeout
         seconds = max(0.1, min(seconds, LONGEST_CALL))
         kills = self.group.kills() if self.group else 0
+        look = self.watcher.watch() if self.watcher else None
         try:
-            asking = self._kernel.ask(request, seconds)
-            answer = await (self.watcher.watching(asking) if self.watcher else asking)
+            answer = await self._kernel.ask(request, seconds, look)
         except KernelLost as loss:
             killed = self._why(kills)
             found = answers.lost(loss.failure, loss.message, isolation=self.isolation)

@@ -6,14 +6,11 @@ import os
 import stat
 from collections.abc import Callable, Coroutine
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from long_running_agents.domain.ports import Clock
 from long_running_agents.sandbox.spec import Limits
 
-_Answer = TypeVar("_Answer")
-
-_EVERY = 0.25
 _MEMORY = 1.25
 """How much more memory than allowed is too much."""
 _MEMORY_PATIENCE = 0.5
@@ -41,7 +38,8 @@ class Watcher:
     ) -> None:
         self.peak = 0
         """The most bytes of memory that were seen."""
-        self._process = process
+        self.process = process
+        """The top of the sandbox's processes."""
         self._limits = limits
         self._workspace = workspace
         self._counted = counted
@@ -53,19 +51,11 @@ class Watcher:
         self._since: float | None = None
         """When it first was too much, if it still is."""
 
-    async def watching(self, calling: Coroutine[Any, Any, _Answer]) -> _Answer:
-        """Wait for a call, and look at what it does now and then."""
-        call = asyncio.ensure_future(calling)
+    def watch(self) -> Callable[[], Coroutine[Any, Any, None]]:
+        """Begin with a call; hands back what is to be done now and then while it runs."""
         self._full, self._since = False, None
         self._next_look = self._clock.monotonic() + _DISK_EVERY
-        try:
-            while not await self._clock.wait(call, _EVERY):
-                await self._look()
-            return call.result()
-        except asyncio.CancelledError:
-            call.cancel()
-            await asyncio.wait([call])
-            raise
+        return self._look
 
     async def _look(self) -> None:
         patience = await asyncio.to_thread(self._patience)
@@ -80,7 +70,7 @@ class Watcher:
     def _patience(self) -> float | None:
         """How long the present use can be borne; None if it is within its bounds."""
         if not self._counted:
-            used = memory(self._process)
+            used = memory(self.process)
             self.peak = max(self.peak, used)
             if used > _MEMORY * self._limits.memory:
                 return _MEMORY_PATIENCE
@@ -95,7 +85,7 @@ class Watcher:
         size, entries = usage(self._workspace, _DISK * self._limits.workspace_files)
         if entries > _DISK * self._limits.workspace_files:
             return True
-        return size + nameless(self._process) > _DISK * self._limits.workspace_bytes
+        return size + nameless(self.process) > _DISK * self._limits.workspace_bytes
 
 
 def memory(top: int) -> int:

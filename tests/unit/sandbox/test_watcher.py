@@ -1,4 +1,3 @@
-import asyncio
 import os
 
 import pytest
@@ -11,31 +10,18 @@ pytestmark = pytest.mark.anyio
 LIMITS = Limits(workspace_bytes=MEGABYTE, workspace_files=10)
 
 
-class Call:
-    """A call that lasts some seconds, or until its sandbox is killed, on a clock of its own."""
+class Sandbox:
+    """The time that passes for it, and when it was killed."""
 
-    def __init__(self, seconds):
-        self.seconds = seconds
+    def __init__(self):
         self.time = 0.0
         self.killed_at = None
-        self._over = asyncio.Event()
-
-    def kill(self):
-        self.killed_at = self.time
-        self._over.set()
-
-    async def run(self):
-        await self._over.wait()
 
     def monotonic(self):
         return self.time
 
-    async def wait(self, task, seconds):
-        self.time += seconds
-        if self.time >= self.seconds:
-            self._over.set()
-        await asyncio.wait([task], timeout=0 if self.killed_at is None else None)
-        return task.done()
+    def kill(self):
+        self.killed_at = self.time
 
 
 @pytest.fixture
@@ -46,18 +32,20 @@ def workspace(tmp_path):
 
 
 async def watched(workspace, seconds):
-    """When the watcher ended a call; None if it did not."""
-    call = Call(seconds)
-    watcher = Watcher(
+    """When the watcher ended a call of so many seconds; None if it did not."""
+    sandbox = Sandbox()
+    look = Watcher(
         process=os.getpid(),
         limits=LIMITS,
         workspace=workspace,
         counted=True,
-        kill=call.kill,
-        clock=call,
-    )
-    await watcher.watching(call.run())
-    return call.killed_at
+        kill=sandbox.kill,
+        clock=sandbox,
+    ).watch()
+    while sandbox.time < seconds and sandbox.killed_at is None:
+        sandbox.time += 0.25
+        await look()
+    return sandbox.killed_at
 
 
 def fill(file, size):

@@ -1,6 +1,5 @@
 """The first thing that runs in a sandbox."""
 
-import importlib
 import os
 import sys
 
@@ -27,7 +26,7 @@ def main(channel: int) -> None:
     listening_streams()
     for name in settings.preload:
         try:
-            importlib.import_module(name)
+            __import__(name)
         except Exception:  # noqa: BLE001, S112 - a cell that needs it will say what is wrong
             continue
     Supervisor(reading, writing, settings).run()

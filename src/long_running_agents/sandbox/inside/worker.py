@@ -10,16 +10,15 @@ The supervisor says when to fork (GO), and hears when the fork is there (READY) 
 from __future__ import annotations
 
 import _socket
-import contextlib
 import gc
 import io
 import os
-import signal
+import struct
 import sys
-from array import array
 
 from .cells import Cells
 from .frames import HEAD, LARGEST, Broken, parse, write_frame
+from .lean import signal, suppress
 from .settings import apply_limits
 
 TYPE_CHECKING = False
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from .settings import Settings
 
 _WORKSPACE = "/workspace"
-_STREAMS = 3
+_STREAMS = struct.Struct("3i")
 """Descriptors that come with a request: standard output, standard error, the answer."""
 
 
@@ -58,10 +57,7 @@ def serve(channel: _socket.socket, settings: Settings) -> NoReturn:
             request, streams = _receive(channel)
         except (Broken, OSError):
             break
-        answer = _run(cells, request, streams)
-        with contextlib.suppress(OSError):
-            write_frame(streams[2], {**answer, "process": os.getpid()})
-        os.close(streams[2])
+        _run(cells, request, streams)
     os._exit(0)
 
 
@@ -87,17 +83,19 @@ def _forked(channel: _socket.socket) -> bool:
     return False
 
 
-def _run(cells: Cells, request: Message, streams: list[int]) -> Message:
+def _run(cells: Cells, request: Message, streams: list[int]) -> None:
     begin(streams[0], streams[1])
     answer = cells.run(str(request["code"]))
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # The killed children of a living process would stay as zombies and use up the process limit.
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    with suppress(OSError):
+        write_frame(streams[2], {**answer, "process": os.getpid()})
+    os.close(streams[2])
     nowhere = os.open("/dev/null", os.O_WRONLY)
     os.dup2(nowhere, 1)
     os.dup2(nowhere, 2)
     os.close(nowhere)
-    return answer
 
 
 def begin(out: int, err: int) -> None:
@@ -124,19 +122,15 @@ def listening_streams() -> None:
 
 def send_with(channel: _socket.socket, content: bytes, streams: list[int]) -> int:
     """Send bytes, and descriptors beside them; how many bytes went."""
-    beside = (_socket.SOL_SOCKET, _socket.SCM_RIGHTS, array("i", streams))
+    beside = (_socket.SOL_SOCKET, _socket.SCM_RIGHTS, _STREAMS.pack(*streams))
     return channel.sendmsg([content], [beside])
 
 
 def _receive(channel: _socket.socket) -> tuple[Message, list[int]]:
-    found = array("i")
-    begun, beside, _, _ = channel.recvmsg(1 << 16, _socket.CMSG_SPACE(_STREAMS * found.itemsize))
-    for level, kind, content in beside:
-        if (level, kind) == (_socket.SOL_SOCKET, _socket.SCM_RIGHTS):
-            found.frombytes(content[: len(content) - len(content) % found.itemsize])
-    streams = list(found)
-    if len(begun) < HEAD.size or len(streams) != _STREAMS:
+    begun, beside, _, _ = channel.recvmsg(1 << 16, _socket.CMSG_SPACE(_STREAMS.size))
+    if len(begun) < HEAD.size or len(beside) != 1 or len(beside[0][2]) != _STREAMS.size:
         raise Broken
+    streams = list(_STREAMS.unpack(beside[0][2]))
     size: int = HEAD.unpack(begun[: HEAD.size])[0]
     if size > LARGEST:
         raise Broken
