@@ -20,10 +20,14 @@ KERNEL = "/opt/kernel"
 _SHARED_MEMORY = 16 << 20
 _INSIDE_ID = "1000"
 
-START = (
-    f"import sys; sys.path.insert(0, {KERNEL!r}); from inside.main import main;"
-    " main(int(sys.argv[1]))"
-)
+
+def start(folder: str) -> str:
+    """The program that starts the kernel which lies in a folder; it takes the channel's number."""
+    return (
+        f"import sys; sys.path.insert(0, {folder!r}); from inside.main import main;"
+        " del sys.path[0]; main(int(sys.argv[1]))"
+    )
+
 
 _FILES = {
     "/etc/passwd": "root:x:0:0::/:/bin/false\nagent:x:1000:1000::/workspace:/bin/bash\n",
@@ -127,7 +131,7 @@ def command(walls: Walls, channel: int, status: int, gate: int, hand: Descriptor
         "--",
         str(walls.interpreter.program),
         # Without its site: what installed packages have to say at every start takes a while.
-        *("-I", "-S", "-B", "-c", START, str(channel)),
+        *("-I", "-S", "-B", "-c", start(KERNEL), str(channel)),
     ]
 
 

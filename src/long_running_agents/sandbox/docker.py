@@ -21,8 +21,8 @@ from long_running_agents.sandbox.bubblewrap_command import (
     PACKAGES,
     PROXY,
     PROXY_VARIABLES,
-    START,
     paths_inside,
+    start,
 )
 from long_running_agents.sandbox.docker_api import Attached, DockerApi
 from long_running_agents.sandbox.furnishing import furnished
@@ -194,7 +194,7 @@ def container_json(
         host["UsernsMode"] = "keep-id"
     return {
         "Image": image,
-        "Cmd": ["python3", "-I", "-B", "-c", START, "0"],
+        "Cmd": ["python3", "-I", "-B", "-c", start(KERNEL), "0"],
         "Entrypoint": [],
         "User": f"{user}:{user if room.user is not None else os.getgid()}",
         "WorkingDir": "/workspace",

@@ -12,11 +12,17 @@ from long_running_agents.sandbox.spec import SandboxSpec
 from long_running_agents.sandbox.workspace import Workspace
 
 
-async def furnished(spec: SandboxSpec) -> Room:
-    """A room for a sandbox of this kind."""
-    room = await asyncio.to_thread(_folder, spec)
+async def furnished(spec: SandboxSpec, *, apart: bool = True) -> Room:
+    """A room for a sandbox of this kind.
+
+    Args:
+        spec: What it is to be.
+        apart: Whether there will be walls: then the superuser's belongs to somebody else, and
+            there is a way out only to the hosts that are allowed.
+    """
+    room = await asyncio.to_thread(_folder, spec, apart=apart)
     try:
-        if spec.network:
+        if spec.network and apart:
             proxy = Proxy(spec.network, room.folder / "proxy.sock")
             await proxy.open(owner=room.user)
             room.proxy = proxy
@@ -27,13 +33,13 @@ async def furnished(spec: SandboxSpec) -> Room:
     return room
 
 
-def _folder(spec: SandboxSpec) -> Room:
+def _folder(spec: SandboxSpec, *, apart: bool) -> Room:
     """A folder of its own and a workspace; for the superuser, with somebody else to own it."""
     folder = Path(tempfile.mkdtemp(prefix="lra-sandbox-"))
     folder.chmod(0o711)
     root = spec.workspace or folder / "workspace"
     root.mkdir(parents=True, exist_ok=True)
-    if os.geteuid() != 0:
+    if os.geteuid() != 0 or not apart:
         return Room(folder, Workspace(root))
     owner = root.stat().st_uid
     user = users.join(owner) if users.FIRST <= owner <= users.LAST else users.borrow()

@@ -10,6 +10,7 @@ from typing import Any
 from long_running_agents.domain.ports import Clock
 from long_running_agents.sandbox.result import Failure, Json
 from long_running_agents.sandbox.spec import GRACE, LONGEST_CALL, SandboxSpec
+from long_running_agents.sandbox.workspace import SEEN_AS
 
 _HEAD = struct.Struct("!I")
 _LARGEST = 64 << 20
@@ -178,7 +179,14 @@ class Kernel:
             self._listening.cancel()
 
 
-def kernel_settings(spec: SandboxSpec, *, counted: bool, proxy: str, paths: list[str]) -> Json:
+def kernel_settings(
+    spec: SandboxSpec,
+    *,
+    counted: bool,
+    proxy: str,
+    paths: list[str],
+    workspace: str = SEEN_AS,
+) -> Json:
     """The first message to a kernel.
 
     Args:
@@ -186,9 +194,11 @@ def kernel_settings(spec: SandboxSpec, *, counted: bool, proxy: str, paths: list
         counted: Whether a cgroup counts memory for us, to the byte.
         proxy: The socket of the proxy as seen inside; empty without network.
         paths: Folders of packages as seen inside.
+        workspace: The workspace as seen inside.
     """
     limits = spec.limits
     return {
+        "workspace": workspace,
         "memory": limits.memory,
         "address_space": 0 if counted else 4 * limits.memory,
         "processes": limits.processes,

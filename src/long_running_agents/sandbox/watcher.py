@@ -90,7 +90,7 @@ class Watcher:
 
 def memory(top: int) -> int:
     """Bytes that a process and all below it hold together."""
-    return sum(_proportional(process) for process in _tree(top))
+    return sum(_proportional(process) for process in living(top))
 
 
 def usage(folder: Path, most: int) -> tuple[float, int]:
@@ -117,7 +117,7 @@ def usage(folder: Path, most: int) -> tuple[float, int]:
 def nameless(top: int) -> int:
     """Bytes of deleted files that a process or one below it still holds open."""
     found: dict[tuple[int, int], int] = {}
-    for process in _tree(top):
+    for process in living(top):
         for held in _held(process):
             with contextlib.suppress(OSError):
                 about = held.stat()
@@ -133,7 +133,8 @@ def _held(process: int) -> list[Path]:
         return []
 
 
-def _tree(top: int) -> list[int]:
+def living(top: int) -> list[int]:
+    """A process, and all below it that have not ended."""
     children: dict[int, list[int]] = {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
@@ -145,10 +146,12 @@ def _tree(top: int) -> list[int]:
 
 
 def _parent(process: Path) -> int:
+    """Whose child a process is; nobody's, if it has ended."""
     try:
-        return int((process / "stat").read_bytes().rpartition(b")")[2].split()[1])
-    except (OSError, IndexError, ValueError):
+        state, parent = (process / "stat").read_bytes().rpartition(b")")[2].split()[:2]
+    except (OSError, ValueError):
         return 0
+    return 0 if state in b"ZX" else int(parent)
 
 
 def _proportional(process: int) -> int:

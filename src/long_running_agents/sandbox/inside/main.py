@@ -21,7 +21,6 @@ def main(channel: int) -> None:
     processes.adopt_orphans()
     processes.hide()
     settings = Settings(read_frame(reading))
-    sys.path[:] = [path for path in sys.path if not path.startswith("/opt/kernel")]
     sys.path += settings.paths
     listening_streams()
     for name in settings.preload:

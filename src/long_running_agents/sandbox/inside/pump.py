@@ -24,13 +24,13 @@ _DISK_EVERY = 0.3
 _DISK_SOON = 0.03
 _SLACK = 1 << 20
 _LATE = 10.0
-_WORKSPACE = "/workspace"
 
 
 class DiskWatch:
     """Looks at the workspace now and then, not more often than it can be afforded."""
 
     def __init__(self, settings: Settings) -> None:
+        self._folder = settings.workspace
         self._most = (settings.workspace_bytes, settings.workspace_files)
         self._busy = 0.0
         """Seconds of work since the last look."""
@@ -61,7 +61,7 @@ class DiskWatch:
     def _look(self) -> tuple[int, int]:
         self._busy = 0.0
         begun = time.monotonic()
-        size, entries = disk.usage(_WORKSPACE, 2 * self._most[1])
+        size, entries = disk.usage(self._folder, 2 * self._most[1])
         self._pause = max(_DISK_EVERY, 5 * (time.monotonic() - begun))
         return size + disk.deleted(), entries
 

@@ -162,7 +162,7 @@ class Supervisor:
             self._worker.close()
         processes.show()
         apply_limits(self._settings)
-        begin(*pipes.written[:2])
+        begin(pipes.written[0], pipes.written[1], self._settings.workspace)
         if request["do"] == "shell":
             os.execv(_SHELL, [_SHELL, "-c", request["command"]])  # noqa: S606 - a shell is wanted
         found = cells.call(request["source"], request["function"], request["arguments"])

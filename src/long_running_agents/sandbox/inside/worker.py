@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from .frames import Message
     from .settings import Settings
 
-_WORKSPACE = "/workspace"
 _STREAMS = struct.Struct("3i")
 """Descriptors that come with a request: standard output, standard error, the answer."""
 
@@ -57,7 +56,7 @@ def serve(channel: _socket.socket, settings: Settings) -> NoReturn:
             request, streams = _receive(channel)
         except (Broken, OSError):
             break
-        _run(cells, request, streams)
+        _run(cells, request, streams, settings.workspace)
     os._exit(0)
 
 
@@ -83,8 +82,8 @@ def _forked(channel: _socket.socket) -> bool:
     return False
 
 
-def _run(cells: Cells, request: Message, streams: list[int]) -> None:
-    begin(streams[0], streams[1])
+def _run(cells: Cells, request: Message, streams: list[int], workspace: str) -> None:
+    begin(streams[0], streams[1], workspace)
     answer = cells.run(str(request["code"]))
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # The killed children of a living process would stay as zombies and use up the process limit.
@@ -98,13 +97,13 @@ def _run(cells: Cells, request: Message, streams: list[int]) -> None:
     os.close(nowhere)
 
 
-def begin(out: int, err: int) -> None:
+def begin(out: int, err: int, workspace: str) -> None:
     """Make this process ready for foreign code, with these as its streams."""
     if os.getsid(0) != os.getpid():
         os.setsid()
     # Last, and only here: a json.py that somebody puts there is not the supervisor's to import.
-    if _WORKSPACE not in sys.path:
-        sys.path.append(_WORKSPACE)
+    if workspace not in sys.path:
+        sys.path.append(workspace)
     os.dup2(out, 1)
     os.dup2(err, 2)
     os.close(out)
