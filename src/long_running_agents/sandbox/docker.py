@@ -30,13 +30,16 @@ from long_running_agents.sandbox.kernel import Kernel, KernelLost, kernel_settin
 from long_running_agents.sandbox.kernel_sandbox import KernelSandbox, Room
 from long_running_agents.sandbox.port import Probe
 from long_running_agents.sandbox.result import Json
+from long_running_agents.sandbox.seccomp import build
 from long_running_agents.sandbox.spec import SandboxSpec
+from long_running_agents.sandbox.syscalls import MACHINES
 from long_running_agents.sandbox.workspace import sensitive_in
 
 NAME = "docker"
 IMAGE = "longrunningagents-kernel:latest"
 DOCKERFILE = Path(__file__).parent / "Dockerfile"
 ISOLATION = ("container", "pid", "net", "ipc", "uts", "mount", "seccomp", "cgroup")
+_WITHOUT_FILTER = tuple(wall for wall in ISOLATION if wall != "seccomp")
 _CREATED = 201
 _OK = 300
 _SPARE = 1.25
@@ -110,14 +113,19 @@ class DockerBackend:
         )
         # The container counts processes, and its user may have others outside.
         settings["processes"] = 0
-        await self._greet(kernel, settings, attached)
+        # That of the daemon lets through what ours does not, and may be none at all.
+        settings["filter"] = {
+            name: build(machine, memory_files=True).hex() for name, machine in MACHINES.items()
+        }
+        ready = await self._greet(kernel, settings, attached)
+        walls = ISOLATION if ready.get("filtered") is True else _WITHOUT_FILTER
         return KernelSandbox(
-            backend=NAME, isolation=ISOLATION, kernel=kernel, room=room, limits=spec.limits
+            backend=NAME, isolation=walls, kernel=kernel, room=room, limits=spec.limits
         )
 
-    async def _greet(self, kernel: Kernel, settings: Json, attached: Attached) -> None:
+    async def _greet(self, kernel: Kernel, settings: Json, attached: Attached) -> Json:
         try:
-            await kernel.open(settings)
+            return await kernel.open(settings)
         except KernelLost as loss:
             said = attached.complaints.decode("utf-8", "replace").strip()[-300:]
             raise SandboxUnavailable(

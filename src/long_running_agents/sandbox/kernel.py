@@ -53,11 +53,12 @@ class Kernel:
         self._listening = asyncio.ensure_future(self._listen())
         self.lost = False
 
-    async def open(self, settings: Json) -> None:
-        """Tell the kernel its settings, and wait until it is ready."""
+    async def open(self, settings: Json) -> Json:
+        """Tell the kernel its settings, and wait until it is ready; what it says of itself."""
         answer = await self._answered(self._send(settings), _START)
         if answer.get("ready") is not True:
             raise self._lose(Failure.PROTOCOL, "the kernel did not say that it is ready")
+        return answer
 
     async def ask(self, request: Json, timeout: float, look: Look | None = None) -> Json:
         """Have something done.

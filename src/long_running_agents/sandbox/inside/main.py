@@ -28,7 +28,17 @@ def main(channel: int) -> None:
             __import__(name)
         except Exception:  # noqa: BLE001, S112 - a cell that needs it will say what is wrong
             continue
-    Supervisor(reading, writing, settings).run()
+    Supervisor(reading, writing, settings).run(filtered=_filtered(settings))
+
+
+def _filtered(settings: Settings) -> bool:
+    steps = settings.filter.get(os.uname().machine)
+    if steps is None:
+        return False
+    # Only where the walls have none, since it takes a while to import.
+    from .filtering import install  # noqa: PLC0415
+
+    return install(bytes.fromhex(steps))
 
 
 def _channel(channel: int) -> tuple[int, int]:

@@ -35,6 +35,8 @@ class Settings:
         self.paths: list[str] = message["paths"]
         """Folders of packages."""
         self.preload: list[str] = message["preload"]
+        self.filter: dict[str, str] = message.get("filter", {})
+        """Our filter of system calls for each machine, where the walls have none; in hex."""
 
 
 def apply_limits(settings: Settings) -> None:

@@ -46,10 +46,10 @@ class Supervisor:
         """The one that held it before, and has been told to end."""
         self._relay = 0
 
-    def run(self) -> None:
-        """Answer until the host hangs up."""
+    def run(self, *, filtered: bool) -> None:
+        """Answer until the host hangs up; first of all, whether a filter of ours is in place."""
         self._begin_state()
-        write_frame(self._writing, {"ready": True})
+        write_frame(self._writing, {"ready": True, "filtered": filtered})
         while True:
             try:
                 request = self._next()
