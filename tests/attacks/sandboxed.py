@@ -110,9 +110,12 @@ class Attacked:
     async def _check_mem(self, case, result, text, seconds, before):
         group, watcher = self.sandbox.group, self.sandbox.watcher
         if watcher is None:
-            # A container's memory is counted by its daemon: what used too much was ended.
-            return ["nothing stopped it"] if result.success else []
-        peak = group.peak() if group is not None else watcher.peak
+            # A container sees its own cgroup, of either version; one that is gone was ended for it.
+            where = "memory/memory.max_usage_in_bytes memory.peak"
+            shown = await self.sandbox.shell(f"cd /sys/fs/cgroup; cat {where} 2>/dev/null")
+            peak = int(shown.stdout or 0)
+        else:
+            peak = group.peak() if group is not None else watcher.peak
         return [f"{peak >> 20} MB of memory"] if peak > 1.5 * LIMITS.memory else []
 
     async def _check_disk(self, case, result, text, seconds, before):

@@ -31,7 +31,6 @@ from long_running_agents.sandbox.seccomp import build
 from long_running_agents.sandbox.spec import Limits, SandboxSpec
 from long_running_agents.sandbox.syscalls import MACHINES
 from long_running_agents.sandbox.watcher import Watcher
-from long_running_agents.sandbox.workspace import sensitive_in
 
 NAME = "bubblewrap"
 _NAMESPACES = ("user", "pid", "net", "ipc", "uts", "mount", "seccomp")
@@ -215,7 +214,7 @@ class BubblewrapBackend:
             packages=spec.packages,
             places=reach.opened(closed, room.folder),
             proxy=None if room.proxy is None else room.proxy.path,
-            hidden=sensitive_in(room.workspace.root),
+            hidden=room.hidden,
         )
 
     def _missing(self) -> Probe | None:

@@ -5,11 +5,12 @@ import os
 import tempfile
 from pathlib import Path
 
+from long_running_agents.errors import PathRefused, SandboxUnavailable
 from long_running_agents.sandbox import users
 from long_running_agents.sandbox.kernel_sandbox import Ending, Room
 from long_running_agents.sandbox.proxy import Proxy
 from long_running_agents.sandbox.spec import SandboxSpec
-from long_running_agents.sandbox.workspace import Workspace
+from long_running_agents.sandbox.workspace import Workspace, sensitive_in
 
 
 async def furnished(spec: SandboxSpec, *, apart: bool = True) -> Room:
@@ -22,6 +23,8 @@ async def furnished(spec: SandboxSpec, *, apart: bool = True) -> Room:
     """
     room = await asyncio.to_thread(_folder, spec, apart=apart)
     try:
+        if apart:
+            room.hidden = await asyncio.to_thread(_hidden, room.workspace.root)
         if spec.network and apart:
             proxy = Proxy(spec.network, room.folder / "proxy.sock")
             await proxy.open(owner=room.user)
@@ -38,7 +41,8 @@ def _folder(spec: SandboxSpec, *, apart: bool) -> Room:
     folder = Path(tempfile.mkdtemp(prefix="lra-sandbox-"))
     folder.chmod(0o711)
     root = spec.workspace or folder / "workspace"
-    root.mkdir(parents=True, exist_ok=True)
+    # Its own is nobody else's to read; one that was there before keeps its mode.
+    root.mkdir(mode=0o700, parents=True, exist_ok=True)
     if os.geteuid() != 0 or not apart:
         return Room(folder, Workspace(root))
     owner = root.stat().st_uid
@@ -47,6 +51,13 @@ def _folder(spec: SandboxSpec, *, apart: bool) -> Room:
     room = Room(folder, Workspace(root, owner=user.uid), user.uid)
     room.later(_released(user))
     return room
+
+
+def _hidden(root: Path) -> list[tuple[str, bool]]:
+    try:
+        return sensitive_in(root)
+    except PathRefused as error:
+        raise SandboxUnavailable(error.message, hint=error.hint) from error
 
 
 def _released(user: users.SpareUser) -> Ending:
