@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 EXTRAS := .venv-extras
 
 .PHONY: help chat test check unit lint types layers integration contract docs e2e test-extras \
-	test-docker bubblewrap attack bench bench-memory bench-sandbox clean
+	test-docker bubblewrap attack attack-docker bench bench-memory bench-sandbox clean
 
 help:
 	@echo "make chat    install and talk to the agent"
@@ -15,6 +15,7 @@ help:
 	@echo "make test-extras  the engines with heavy extras, in a venv of their own"
 	@echo "make test-docker  the sandbox's tests in containers, with podman"
 	@echo "make attack  hostile code against the sandbox, as root and as a plain user"
+	@echo "make attack-docker  the same in containers, with podman"
 	@echo "make bench   measure, side by side with peers"
 	@echo "make bench-memory  the same for memories: what is found, and how fast"
 
@@ -78,6 +79,9 @@ test-extras: $(EXTRAS)/.ready
 # A daemon and an image are too much for everybody's tests.
 test-docker: $(VENV)/.ready
 	@.ci/podman $(BIN)/pytest -q tests/contract/test_sandbox.py -k docker
+
+attack-docker: $(VENV)/.ready
+	@.ci/podman $(BIN)/python -m tests.attacks --backend docker
 
 attack: $(VENV)/.ready bubblewrap
 	@$(BIN)/python -m tests.attacks --control

@@ -1,6 +1,7 @@
 """Runs the suite: `python -m tests.attacks [--only REGEX] [--quick] [--no-cgroup] [--control]`.
 
-As the superuser it is run once more as a plain user, from a copy that such a user can read.
+As the superuser it is run once more as a plain user, from a copy that such a user can read. With
+`--backend docker` it attacks a container, of the daemon whose socket is in LRA_TEST_DOCKER.
 """
 
 import argparse
@@ -18,7 +19,10 @@ from tests.attacks.cases import Case, load
 from tests.attacks.sandboxed import Attacked
 from tests.attacks.stage import Stage
 
+from long_running_agents.clock import SystemClock
 from long_running_agents.sandbox import interpreter, users
+from long_running_agents.sandbox.bubblewrap import BubblewrapBackend
+from long_running_agents.sandbox.port import SandboxBackend
 
 ROOT = Path(__file__).parents[2]
 NEEDED = 0.9
@@ -30,6 +34,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--only", default="", metavar="REGEX", help="just cases with such an id")
     parser.add_argument("--quick", action="store_true", help="leave out what takes seconds")
     parser.add_argument("--no-cgroup", action="store_true", help="limits by rlimit and watcher")
+    parser.add_argument("--backend", choices=["bubblewrap", "docker"], default="bubblewrap")
     parser.add_argument("--control", action="store_true", help="without a sandbox, harmless cases")
     parser.add_argument("--here", action="store_true", help="only as the user who runs it")
     return parser.parse_args()
@@ -37,13 +42,22 @@ def arguments() -> argparse.Namespace:
 
 def chosen(options: argparse.Namespace) -> list[Case]:
     cases = [case for case in load() if re.search(options.only, case.id)]
+    cases = [case for case in cases if options.backend not in case.not_for]
     if options.quick:
         cases = [case for case in cases if case.kind not in ("resource", "deny-list")]
     return [case for case in cases if case.control] if options.control else cases
 
 
+def backend(options: argparse.Namespace) -> SandboxBackend:
+    if options.backend == "docker":
+        from long_running_agents.sandbox.docker import DockerBackend  # noqa: PLC0415 - the plain user's Python has no HTTP
+
+        return DockerBackend(SystemClock(), host=f"unix://{os.environ['LRA_TEST_DOCKER']}")
+    return BubblewrapBackend(SystemClock(), use_cgroup=not options.no_cgroup)
+
+
 async def attack(cases: list[Case], stage: Stage, options: argparse.Namespace) -> int:
-    attacked = Attacked(stage, use_cgroup=not options.no_cgroup)
+    attacked = Attacked(stage, backend(options))
     escaped = 0
     for case in cases:
         found = await attacked.run(case)
@@ -80,7 +94,7 @@ def here(options: argparse.Namespace) -> int:
             print(f"control, {who}: {count} of {len(cases)} succeed without a sandbox")
             return int(count < NEEDED * len(cases))
         count = asyncio.run(attack(cases, stage, options))
-        print(f"sandbox, {who}: {count} of {len(cases)} escaped")
+        print(f"{options.backend}, {who}: {count} of {len(cases)} escaped")
         return int(count > 0)
     finally:
         stage.close()
@@ -114,7 +128,7 @@ def as_plain_user() -> int:
 def main() -> int:
     options = arguments()
     failed = here(options)
-    if os.geteuid() == 0 and not options.here:
+    if os.geteuid() == 0 and not options.here and options.backend == "bubblewrap":
         failed |= as_plain_user()
     return failed
 

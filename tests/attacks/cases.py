@@ -23,6 +23,8 @@ class Case:
     check: str = ""
     twice: bool = False
     net_external: bool = False
+    not_for: tuple[str, ...] = ()
+    """Backends against which it would show nothing."""
 
 
 def load() -> list[Case]:

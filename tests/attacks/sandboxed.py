@@ -5,16 +5,15 @@ import re
 import shutil
 import socket
 import subprocess
-from pathlib import Path
 
 from tests.attacks.cases import Case, filled
 from tests.attacks.stage import Stage
 
-from long_running_agents.clock import SystemClock
 from long_running_agents.errors import LraError
-from long_running_agents.sandbox.bubblewrap import BubblewrapBackend
+from long_running_agents.sandbox.port import SandboxBackend
 from long_running_agents.sandbox.result import ExecResult, printable
 from long_running_agents.sandbox.spec import MEGABYTE, Limits, SandboxSpec
+from long_running_agents.sandbox.watcher import living
 
 MARK = "ESCAPE"
 LIMITS = Limits(
@@ -35,8 +34,8 @@ _ANSWERS_LATE = 11
 class Attacked:
     """A sandbox under attack, replaced whenever it has died or must be fresh."""
 
-    def __init__(self, stage: Stage, *, use_cgroup: bool) -> None:
-        self._backend = BubblewrapBackend(SystemClock(), use_cgroup=use_cgroup)
+    def __init__(self, stage: Stage, backend: SandboxBackend) -> None:
+        self._backend = backend
         self._stage = stage
         self._folder = stage.root / "workspaces"
         self._folder.mkdir(mode=0o755)
@@ -93,9 +92,10 @@ class Attacked:
 
     async def _processes(self) -> int:
         # The next cell's fork is made after an answer; a command waits for it.
-        await self.sandbox.shell("true")
-        top = self.sandbox.watcher._process
-        return len(await asyncio.to_thread(_tree, top))
+        inside = await self.sandbox.shell("ls -d /proc/[0-9]* | wc -l")
+        if self.sandbox.watcher is None:
+            return int(inside.stdout or 0)
+        return len(await asyncio.to_thread(living, self.sandbox.watcher.process))
 
     async def _check_time(self, case, result, text, seconds, before):
         return [f"ran {seconds:.1f} s"] if seconds > case.timeout + LEAD else []
@@ -109,7 +109,13 @@ class Attacked:
 
     async def _check_mem(self, case, result, text, seconds, before):
         group, watcher = self.sandbox.group, self.sandbox.watcher
-        peak = group.peak() if group is not None else watcher.peak
+        if watcher is None:
+            # A container sees its own cgroup, of either version; one that is gone was ended for it.
+            where = "memory/memory.max_usage_in_bytes memory.peak"
+            shown = await self.sandbox.shell(f"cd /sys/fs/cgroup; cat {where} 2>/dev/null")
+            peak = int(shown.stdout or 0)
+        else:
+            peak = group.peak() if group is not None else watcher.peak
         return [f"{peak >> 20} MB of memory"] if peak > 1.5 * LIMITS.memory else []
 
     async def _check_disk(self, case, result, text, seconds, before):
@@ -169,18 +175,3 @@ class Attacked:
             await self._renew()
             again = await self.sandbox.execute("1 + 1", 5)
         return [] if again.success else [f"nothing works any more: {again.error}"]
-
-
-def _tree(top: int) -> list[int]:
-    children: dict[int, list[int]] = {}
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                fields = (entry / "stat").read_bytes().rpartition(b")")[2].split()
-            except OSError:
-                continue
-            children.setdefault(int(fields[1]), []).append(int(entry.name))
-    tree = [top]
-    for parent in tree:
-        tree.extend(children.get(parent, []))
-    return tree

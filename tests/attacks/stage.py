@@ -13,7 +13,6 @@ from pathlib import Path
 
 CANARY = "canary-7f91"
 UNTOUCHED = "untouched\n"
-_SHARED = Path("/dev/shm/sbx_canary")
 
 
 class Stage:
@@ -32,7 +31,9 @@ class Stage:
         self.hits = 0
         self._http = http.server.ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self._start(self._http.serve_forever)
-        self._doors = [self._door(str(self.root / "agent.sock")), self._door("\0sbx_canary")]
+        self._name = f"{self.root.name}-canary"
+        self._shared = Path("/dev/shm", self._name)
+        self._doors = [self._door(str(self.root / "agent.sock")), self._door(f"\0{self._name}")]
         self.reset()
         self._victims: list[subprocess.Popen[bytes]] = []
         self._keep_victims()
@@ -43,6 +44,7 @@ class Stage:
         return {
             "HOME": str(self.home),
             "OUT": str(self.outside),
+            "NAME": self._name,
             "SOCK": str(self.root / "agent.sock"),
             "PORT": str(self._http.server_port),
             "VICTIM": str(self._victims[0].pid),
@@ -63,12 +65,12 @@ class Stage:
             self.outside / ".env": f"KEY={CANARY}\n",
             self.outside / "agent.db": CANARY,
             self.outside / "victim.txt": UNTOUCHED,
-            _SHARED: CANARY,
+            self._shared: CANARY,
         }.items():
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
         if self.user is not None:
-            for path in (self.root, *self.root.rglob("*"), _SHARED):
+            for path in (self.root, *self.root.rglob("*"), self._shared):
                 os.chown(path, self.user, self.user)
 
     def damage(self, hits_before: int) -> list[str]:
@@ -98,7 +100,7 @@ class Stage:
             with suppress(OSError):
                 door.shutdown(socket.SHUT_RDWR)
             door.close()
-        _SHARED.unlink(missing_ok=True)
+        self._shared.unlink(missing_ok=True)
         shutil.rmtree(self.root, ignore_errors=True)
 
     def _keep_victims(self) -> None:

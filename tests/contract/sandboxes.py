@@ -15,6 +15,7 @@ from long_running_agents.sandbox.sandboxes import Sandboxes
 from long_running_agents.sandbox.server import create_app
 from long_running_agents.sandbox.serving import _listening
 from long_running_agents.sandbox.spec import SandboxSpec
+from long_running_agents.sandbox.unsafe_local import UnsafeLocalBackend
 
 KEY = "a key for tests"
 DOCKER = os.environ.get("LRA_TEST_DOCKER", "")
@@ -29,6 +30,11 @@ async def bubblewrap(_):
 @asynccontextmanager
 async def without_cgroup(_):
     yield BubblewrapBackend(SystemClock(), use_cgroup=False)
+
+
+@asynccontextmanager
+async def unsafe_local(_):
+    yield UnsafeLocalBackend(SystemClock())
 
 
 @asynccontextmanager
@@ -64,13 +70,15 @@ BACKENDS = {
     "remote": remote,
     **({"docker": docker} if DOCKER else {}),
 }
+"""Those with walls."""
 
 
 @asynccontextmanager
 async def opened(backend, spec=None):
     """A sandbox that is gone afterwards."""
     spec = spec or SandboxSpec()
-    async with BACKENDS[backend](spec) as made:
+    make = unsafe_local if backend == "unsafe-local" else BACKENDS[backend]
+    async with make(spec) as made:
         sandbox = await made.create(spec)
         try:
             yield sandbox

@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from textwrap import indent
 
 import pytest
 
@@ -55,7 +56,7 @@ def marked():
 
 
 def owners(sandbox):
-    status = Path(f"/proc/{sandbox.watcher._process}/status").read_text()
+    status = Path(f"/proc/{sandbox.watcher.process}/status").read_text()
     return {int(uid) for uid in re.search(r"Uid:\s+(.*)", status)[1].split()}
 
 
@@ -89,6 +90,53 @@ async def test_secrets_in_the_workspace_are_covered(backend, tmp_path):
     assert "canary" not in result.stdout
     assert (workspace / ".env").read_text() == "canary"
     assert (workspace / "app/.ssh/config").read_text() == "canary"
+
+
+async def test_a_secret_cannot_be_hidden_among_made_up_ones(backend, tmp_path):
+    workspace = tmp_path / "workspace"
+    (workspace / "z").mkdir(parents=True)
+    (workspace / "z/.env").write_text("canary")
+    first = await created(backend, workspace=workspace)
+    await first.shell("mkdir a; cd a; seq 2000 | sed 's/$/.pem/' | xargs touch")
+    await first.destroy()
+
+    with pytest.raises(SandboxUnavailable, match="secrets"):
+        await created(backend, workspace=workspace)
+
+
+DEEP = "import os\nfor _ in range(3000):\n    os.mkdir('d')\n    os.chdir('d')\n"
+
+
+async def test_a_nest_of_folders_harms_neither_the_next_sandbox_nor_the_tidying_up(
+    backend, tmp_path
+):
+    own = await created(backend)
+    kept = await created(backend, workspace=tmp_path / "workspace")
+    for sandbox in (own, kept):
+        await sandbox.call(f"def f():\n{indent(DEEP, '    ')}", "f", {})
+        await sandbox.destroy()
+    again = await created(backend, workspace=tmp_path / "workspace")
+    tidied = await again.shell("rm -rf d && ls")
+    await again.destroy()
+
+    assert tidied.success
+    assert not await asyncio.to_thread(own._room.folder.exists)
+
+
+async def test_no_program_is_left_that_runs_with_the_rights_of_its_owner(backend, tmp_path):
+    sandbox = await created(backend, workspace=tmp_path / "workspace")
+    result = await sandbox.shell(
+        "cp /bin/true a; chmod u+s a; chmod 2755 a; chmod 755 a; install -m 4755 a b;"
+        " python3 -c 'import os; os.close(os.open(\"c\", os.O_CREAT | os.O_WRONLY, 0o6755))'"
+    )
+    modes = {
+        entry.name: entry.stat().st_mode & 0o7777 for entry in os.scandir(tmp_path / "workspace")
+    }
+    await sandbox.destroy()
+
+    assert "not permitted" in result.stderr
+    assert modes["a"] == 0o755
+    assert not any(mode & 0o6000 for mode in modes.values())
 
 
 async def test_nothing_runs_as_the_superuser_and_two_sandboxes_not_as_the_same(backend):

@@ -131,6 +131,22 @@ async def test_a_cell_that_does_not_end_is_ended_in_time(sandbox, code):
     assert shown(await sandbox.execute("kept")) == ["1"]
 
 
+async def test_a_cell_that_keeps_its_streams_is_over_when_it_ends(sandbox):
+    kept = await sandbox.execute("import os\nout, err = os.dup(1), os.dup(2)\nprint('said')", 5)
+
+    assert kept.success
+    assert kept.stdout == "said\n"
+    assert (await sandbox.execute("print('and on')")).stdout == "and on\n"
+
+
+async def test_a_cell_can_leave_and_ask_for_help(sandbox):
+    left = await sandbox.execute("x = 1\nexit(3)")
+
+    assert left.error.name == "SystemExit"
+    assert "number of items" in (await sandbox.execute("help(len)")).stdout
+    assert shown(await sandbox.execute("x")) == ["1"]
+
+
 async def test_rich_results_come_in_all_their_forms(sandbox):
     result = await sandbox.execute(
         "class Plot:\n"

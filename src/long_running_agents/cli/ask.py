@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from long_running_agents.cli.offering import gemini_option, named, settle
-from long_running_agents.cli.options import Options, pass_options
+from long_running_agents.cli.options import Options, pass_options, unsafe_local_option
 from long_running_agents.cli.output import json_option, note
 from long_running_agents.errors import UsageError
 
@@ -43,6 +43,7 @@ class _Question:
 @gemini_option
 @click.option("--yes", is_flag=True, help="Allow every tool call that needs an approval.")
 @click.option("--approve", multiple=True, metavar="TOOL", help="Allow the calls of this tool.")
+@unsafe_local_option
 @json_option
 @pass_options
 def ask(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from long_running_agents.cli.offering import gemini_option, named, settle
-from long_running_agents.cli.options import Options, pass_options
+from long_running_agents.cli.options import Options, pass_options, unsafe_local_option
 from long_running_agents.errors import UsageError
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 @click.option("--model", metavar="NAME", help="The model to ask, as provider:model.")
 @gemini_option
 @click.option("--yes", is_flag=True, help="Allow every tool call that needs an approval.")
+@unsafe_local_option
 @pass_options
 def chat(
     options: Options,

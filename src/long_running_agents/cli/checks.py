@@ -18,6 +18,7 @@ from long_running_agents.memory.opening import open_memories
 from long_running_agents.models import looking, names
 from long_running_agents.models.embedded import Embedded
 from long_running_agents.sandbox import opening
+from long_running_agents.sandbox.result import UNSANDBOXED
 from long_running_agents.store import memory_words
 from long_running_agents.store.health import Health, examine, has_full_text_search
 from long_running_agents.store.opening import database_path
@@ -229,6 +230,8 @@ def sandbox(loaded: Loaded, clock: Clock) -> Check:
     if working is None:
         error = opening.unavailable(probes)
         return Check("sandbox", State.WARNING, error.message, error.hint)
+    if not working.isolation:
+        return Check("sandbox", State.WARNING, UNSANDBOXED, "Unset sandbox.unsafe_local.")
     return Check("sandbox", State.OK, f"{working.backend}, limits by {', '.join(working.limits)}")
 
 

@@ -22,12 +22,15 @@ class Options:
     debug: bool = False
     owner: str | None = None
     """Whose things are meant, if not those of the owner in the settings."""
+    unsafe_local: bool = False
+    """Whether code is to run without a sandbox."""
 
     def load(self, flags: Mapping[str, object] | None = None) -> "Loaded":
         """Read the settings; flags without a value are not flags."""
         from long_running_agents.config import load
 
-        said = {"owner": self.owner, **(flags or {})}
+        unsafe = True if self.unsafe_local else None
+        said = {"owner": self.owner, "sandbox.unsafe_local": unsafe, **(flags or {})}
         given = {key: value for key, value in said.items() if value is not None}
         return load(home=self.home, flags=given)
 
@@ -71,6 +74,15 @@ def _take(ctx: click.Context, parameter: click.Parameter, value: object) -> None
     ctx.obj = replace(ctx.ensure_object(Options), **{parameter.name: value})
     ctx.color = ctx.obj.colored()
 
+
+unsafe_local_option = click.option(
+    "--unsafe-local",
+    is_flag=True,
+    expose_value=False,
+    callback=_take,
+    help="Run code WITHOUT a sandbox, with all rights of yours.",
+)
+"""The way round the sandbox, of the commands that run turns."""
 
 pass_options = click.make_pass_decorator(Options, ensure=True)
 """Hands a command the shared options."""

@@ -41,13 +41,15 @@ def doctor(options: Options, as_json: bool) -> int:
 
 
 def _print(probe: "Probe") -> None:
+    from long_running_agents.sandbox.result import UNSANDBOXED
+
     state = "ok" if probe.ok else "missing"
     styled = click.style(f"{state:<8}", fg="green" if probe.ok else "yellow")
     if not probe.ok:
         click.echo(f"{styled} {probe.backend}: {probe.reason}")
         click.echo(f"         {probe.fix}")
         return
-    walls, limits = ", ".join(probe.isolation), ", ".join(probe.limits)
+    walls, limits = ", ".join(probe.isolation) or UNSANDBOXED, ", ".join(probe.limits)
     click.echo(f"{styled} {probe.backend}: {walls}; limits by {limits}")
 
 

@@ -174,6 +174,8 @@ class SandboxSettings(_Section):
     """Address of a sandbox server; unset means in process."""
     backend: Literal["auto", "bubblewrap", "docker"] = "auto"
     """What the walls are made of; auto takes the first that works."""
+    unsafe_local: bool = False
+    """Run code WITHOUT a sandbox, with all rights of yours; never in turns that nobody watches."""
     docker_runtime: str = ""
     """Another runtime for containers, such as runsc (gVisor)."""
     timeout: float = Field(default=30.0, gt=0, le=600)

@@ -1,5 +1,6 @@
 """From a kernel's answer, which may say anything, to a result that is what it seems."""
 
+import math
 from typing import Any, cast
 
 from long_running_agents.sandbox.result import CodeError, ExecResult, Failure, Json
@@ -12,6 +13,7 @@ _STOPPED = {
     "cancelled": (Failure.KILLED, "it was stopped"),
 }
 _DEEPEST = 100
+_MOST_CODES = 256
 
 
 def result_of(answer: Json, *, isolation: tuple[str, ...], out_of_memory: bool) -> ExecResult:
@@ -29,7 +31,7 @@ def result_of(answer: Json, *, isolation: tuple[str, ...], out_of_memory: bool) 
         display=tuple(_shown(item) for item in _list(answer.get("display"))),
         value=clean(answer.get("value")),
         error=_error(answer, out_of_memory=out_of_memory),
-        exit_code=exit_code if type(exit_code) is int else None,
+        exit_code=exit_code if type(exit_code) is int and abs(exit_code) < _MOST_CODES else None,
         rolled_back=answer.get("rolled_back") is True,
         truncated=answer.get("truncated") is True,
         duration_ms=_number(answer.get("duration_ms")),
@@ -74,6 +76,9 @@ def clean(value: Any, depth: int = 0) -> Any:
     """JSON data whose strings can be written down."""
     if isinstance(value, str):
         return text(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        # JSON has no such number, but some that are too large to be another.
+        return str(value)
     if depth > _DEEPEST:
         return None
     if isinstance(value, list):
@@ -99,4 +104,4 @@ def _list(value: object) -> list[Any]:
 
 
 def _number(value: object) -> float:
-    return float(value) if isinstance(value, int | float) else 0.0
+    return value if isinstance(value, float) and math.isfinite(value) else 0.0

@@ -31,7 +31,6 @@ from long_running_agents.sandbox.seccomp import build
 from long_running_agents.sandbox.spec import Limits, SandboxSpec
 from long_running_agents.sandbox.syscalls import MACHINES
 from long_running_agents.sandbox.watcher import Watcher
-from long_running_agents.sandbox.workspace import sensitive_in
 
 NAME = "bubblewrap"
 _NAMESPACES = ("user", "pid", "net", "ipc", "uts", "mount", "seccomp")
@@ -123,7 +122,7 @@ class BubblewrapBackend:
                 spec,
                 counted=started.group is not None,
                 proxy=PROXY if spec.network else "",
-                paths=paths_inside(spec.packages),
+                paths=[*self._packages(), *paths_inside(spec.packages)],
             )
             await kernel.open(settings)
         except BaseException as error:
@@ -216,7 +215,7 @@ class BubblewrapBackend:
             packages=spec.packages,
             places=reach.opened(closed, room.folder),
             proxy=None if room.proxy is None else room.proxy.path,
-            hidden=sensitive_in(room.workspace.root),
+            hidden=room.hidden,
             protected=spec.protected,
         )
 
@@ -249,6 +248,9 @@ class BubblewrapBackend:
         sandbox = await self.create(SandboxSpec(limits=Limits(processes=8)))
         await sandbox.destroy()
         return sandbox
+
+    def _packages(self) -> tuple[str, ...]:
+        return () if self._interpreter is None else self._interpreter.packages
 
     @cached_property
     def _interpreter(self) -> interpreter.Interpreter | None:

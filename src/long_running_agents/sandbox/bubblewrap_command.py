@@ -2,7 +2,6 @@
 
 import marshal
 import os
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -21,10 +20,14 @@ KERNEL = "/opt/kernel"
 _SHARED_MEMORY = 16 << 20
 _INSIDE_ID = "1000"
 
-START = (
-    f"import sys; sys.path.insert(0, {KERNEL!r}); from inside.main import main;"
-    " main(int(sys.argv[1]))"
-)
+
+def start(folder: str) -> str:
+    """The program that starts the kernel which lies in a folder; it takes the channel's number."""
+    return (
+        f"import sys; sys.path.insert(0, {folder!r}); from inside.main import main;"
+        " del sys.path[0]; main(int(sys.argv[1]))"
+    )
+
 
 _FILES = {
     "/etc/passwd": "root:x:0:0::/:/bin/false\nagent:x:1000:1000::/workspace:/bin/bash\n",
@@ -129,7 +132,8 @@ def command(walls: Walls, channel: int, status: int, gate: int, hand: Descriptor
         str(gate),
         "--",
         str(walls.interpreter.program),
-        *("-I", "-B", "-c", START, str(channel)),
+        # Without its site: what installed packages have to say at every start takes a while.
+        *("-I", "-S", "-B", "-c", start(KERNEL), str(channel)),
     ]
 
 
@@ -157,9 +161,9 @@ def _system() -> Iterator[str]:
 
 def _own_files(interpreter: Interpreter, hand: Descriptors) -> Iterator[str]:
     for name, text in _FILES.items():
-        yield from ("--ro-bind-data", hand.data(text.encode()), name)
+        yield from ("--file", hand.data(text.encode()), name)
     for name, content in _kernel(interpreter.magic).items():
-        yield from ("--ro-bind-data", hand.data(content), f"{KERNEL}/inside/{name}")
+        yield from ("--file", hand.data(content), f"{KERNEL}/inside/{name}")
 
 
 @cache
@@ -221,8 +225,3 @@ def _environment(walls: Walls) -> Iterator[tuple[str, str]]:
 def paths_inside(packages: Path | None) -> list[str]:
     """The folders of packages as the kernel sees them."""
     return [] if packages is None else [PACKAGES]
-
-
-def on_this_platform() -> bool:
-    """Whether this is a system that has namespaces."""
-    return sys.platform == "linux"

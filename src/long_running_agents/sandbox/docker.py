@@ -21,8 +21,8 @@ from long_running_agents.sandbox.bubblewrap_command import (
     PACKAGES,
     PROXY,
     PROXY_VARIABLES,
-    START,
     paths_inside,
+    start,
 )
 from long_running_agents.sandbox.docker_api import Attached, DockerApi
 from long_running_agents.sandbox.furnishing import furnished
@@ -30,13 +30,15 @@ from long_running_agents.sandbox.kernel import Kernel, KernelLost, kernel_settin
 from long_running_agents.sandbox.kernel_sandbox import KernelSandbox, Room
 from long_running_agents.sandbox.port import Probe
 from long_running_agents.sandbox.result import Json
+from long_running_agents.sandbox.seccomp import build
 from long_running_agents.sandbox.spec import SandboxSpec
-from long_running_agents.sandbox.workspace import sensitive_in
+from long_running_agents.sandbox.syscalls import MACHINES
 
 NAME = "docker"
 IMAGE = "longrunningagents-kernel:latest"
 DOCKERFILE = Path(__file__).parent / "Dockerfile"
 ISOLATION = ("container", "pid", "net", "ipc", "uts", "mount", "seccomp", "cgroup")
+_WITHOUT_FILTER = tuple(wall for wall in ISOLATION if wall != "seccomp")
 _CREATED = 201
 _OK = 300
 _SPARE = 1.25
@@ -110,14 +112,19 @@ class DockerBackend:
         )
         # The container counts processes, and its user may have others outside.
         settings["processes"] = 0
-        await self._greet(kernel, settings, attached)
+        # That of the daemon lets through what ours does not, and may be none at all.
+        settings["filter"] = {
+            name: build(machine, memory_files=True).hex() for name, machine in MACHINES.items()
+        }
+        ready = await self._greet(kernel, settings, attached)
+        walls = ISOLATION if ready.get("filtered") is True else _WITHOUT_FILTER
         return KernelSandbox(
-            backend=NAME, isolation=ISOLATION, kernel=kernel, room=room, limits=spec.limits
+            backend=NAME, isolation=walls, kernel=kernel, room=room, limits=spec.limits
         )
 
-    async def _greet(self, kernel: Kernel, settings: Json, attached: Attached) -> None:
+    async def _greet(self, kernel: Kernel, settings: Json, attached: Attached) -> Json:
         try:
-            await kernel.open(settings)
+            return await kernel.open(settings)
         except KernelLost as loss:
             said = attached.complaints.decode("utf-8", "replace").strip()[-300:]
             raise SandboxUnavailable(
@@ -184,7 +191,7 @@ def container_json(
         "PidsLimit": limits.processes,
         "NanoCpus": int(limits.cpus * 1e9),
         "Ulimits": list(_ulimits()),
-        "Binds": list(_binds(spec, room)),
+        "Mounts": list(_mounts(spec, room)),
         "Tmpfs": dict(_memory_folders(spec, room)),
         "ShmSize": 16 << 20,
     }
@@ -194,7 +201,7 @@ def container_json(
         host["UsernsMode"] = "keep-id"
     return {
         "Image": image,
-        "Cmd": ["python3", "-I", "-B", "-c", START, "0"],
+        "Cmd": ["python3", "-I", "-B", "-c", start(KERNEL), "0"],
         "Entrypoint": [],
         "User": f"{user}:{user if room.user is not None else os.getgid()}",
         "WorkingDir": "/workspace",
@@ -223,24 +230,29 @@ def _ulimits() -> Iterator[Json]:
         yield {"Name": name, "Soft": bound, "Hard": bound}
 
 
-def _binds(spec: SandboxSpec, room: Room) -> Iterator[str]:
-    yield f"{room.workspace.root.resolve()}:/workspace:rw"
-    yield f"{INSIDE}:{KERNEL}/inside:ro"
+def _mounts(spec: SandboxSpec, room: Room) -> Iterator[Json]:
+    yield _mount(room.workspace.root.resolve(), "/workspace", read_only=False)
+    yield _mount(INSIDE, f"{KERNEL}/inside")
     if spec.packages is not None:
-        yield f"{spec.packages.resolve()}:{PACKAGES}:ro"
+        yield _mount(spec.packages.resolve(), PACKAGES)
     if room.proxy is not None:
-        yield f"{room.proxy.path}:{PROXY}:rw"
+        yield _mount(room.proxy.path, PROXY, read_only=False)
     for path in spec.protected:
-        yield f"{room.workspace.root.resolve() / path}:/workspace/{path.rstrip('/')}:ro"
-    for path, is_folder in sensitive_in(room.workspace.root):
+        yield _mount(room.workspace.root.resolve() / path, f"/workspace/{path.rstrip('/')}")
+    for path, is_folder in room.hidden:
         if not is_folder:
-            yield f"/dev/null:/workspace/{path}:ro"
+            yield _mount(Path(os.devnull), f"/workspace/{path}")
+
+
+def _mount(source: Path, target: str, *, read_only: bool = True) -> Json:
+    # In words of their own: a name may hold the colons that stand between them in a line.
+    return {"Type": "bind", "Source": str(source), "Target": target, "ReadOnly": read_only}
 
 
 def _memory_folders(spec: SandboxSpec, room: Room) -> Iterator[tuple[str, str]]:
     size = spec.limits.temporary_bytes
     yield "/tmp", f"rw,nosuid,nodev,mode=1777,size={size}"  # noqa: S108 - the container's own
-    for path, is_folder in sensitive_in(room.workspace.root):
+    for path, is_folder in room.hidden:
         if is_folder:
             yield f"/workspace/{path}", "ro,mode=0000,size=4096"
 

@@ -5,19 +5,27 @@ import os
 import tempfile
 from pathlib import Path
 
-from long_running_agents.errors import SandboxUnavailable
+from long_running_agents.errors import PathRefused, SandboxUnavailable
 from long_running_agents.sandbox import users
 from long_running_agents.sandbox.kernel_sandbox import Ending, Room
 from long_running_agents.sandbox.proxy import Proxy
 from long_running_agents.sandbox.spec import SandboxSpec
-from long_running_agents.sandbox.workspace import Workspace
+from long_running_agents.sandbox.workspace import Workspace, sensitive_in
 
 
-async def furnished(spec: SandboxSpec) -> Room:
-    """A room for a sandbox of this kind."""
-    room = await asyncio.to_thread(_folder, spec)
+async def furnished(spec: SandboxSpec, *, apart: bool = True) -> Room:
+    """A room for a sandbox of this kind.
+
+    Args:
+        spec: What it is to be.
+        apart: Whether there will be walls: then the superuser's belongs to somebody else, and
+            there is a way out only to the hosts that are allowed.
+    """
+    room = await asyncio.to_thread(_folder, spec, apart=apart)
     try:
-        if spec.network:
+        if apart:
+            room.hidden = await asyncio.to_thread(_hidden, room.workspace.root)
+        if spec.network and apart:
             proxy = Proxy(spec.network, room.folder / "proxy.sock")
             await proxy.open(owner=room.user)
             room.proxy = proxy
@@ -28,15 +36,16 @@ async def furnished(spec: SandboxSpec) -> Room:
     return room
 
 
-def _folder(spec: SandboxSpec) -> Room:
+def _folder(spec: SandboxSpec, *, apart: bool) -> Room:
     """A folder of its own and a workspace; for the superuser, with somebody else to own it."""
     folder = Path(tempfile.mkdtemp(prefix="lra-sandbox-"))
     folder.chmod(0o711)
     root = spec.workspace or folder / "workspace"
-    root.mkdir(parents=True, exist_ok=True)
+    # Its own is nobody else's to read; one that was there before keeps its mode.
+    root.mkdir(mode=0o700, parents=True, exist_ok=True)
     for path in spec.protected:
         _make_sure_of(root / path, is_folder=path.endswith("/"))
-    if os.geteuid() != 0:
+    if os.geteuid() != 0 or not apart:
         return Room(folder, Workspace(root))
     owner = root.stat().st_uid
     user = users.join(owner) if users.FIRST <= owner <= users.LAST else users.borrow()
@@ -57,6 +66,13 @@ def _make_sure_of(path: Path, *, is_folder: bool) -> None:
         path.mkdir(exist_ok=True)
     else:
         path.touch(exist_ok=True)
+
+
+def _hidden(root: Path) -> list[tuple[str, bool]]:
+    try:
+        return sensitive_in(root)
+    except PathRefused as error:
+        raise SandboxUnavailable(error.message, hint=error.hint) from error
 
 
 def _released(user: users.SpareUser) -> Ending:

@@ -1,16 +1,18 @@
 """Finds a Python that can run inside: one that lies where every user may read it."""
 
+import json
 import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 _OLDEST = (3, 11)
 _NEWEST = 16
 _ASK = (
-    "import sys, importlib.util as u; print('%d.%d' % sys.version_info[:2], u.MAGIC_NUMBER.hex())"
+    "import json, site, sys, importlib.util as u;"
+    " print(json.dumps([sys.version_info[:2], u.MAGIC_NUMBER.hex(), site.getsitepackages()]))"
 )
 
 
@@ -24,17 +26,19 @@ class Interpreter:
     """None when it is in /usr, which every sandbox sees."""
     magic: str = ""
     """What its compiled files begin with."""
+    packages: tuple[str, ...] = ()
+    """Folders of packages that were installed for it."""
 
 
 def find() -> Interpreter | None:
     """The first Python that is new enough, those of the system before our own."""
     for program in _candidates():
-        version, magic = _version(program)
-        if version >= _OLDEST:
+        found = _asked(program)
+        if found is not None and found.version >= _OLDEST:
             real = program.resolve()
             if real.is_relative_to("/usr"):
-                return Interpreter(program, version, None, magic)
-            return Interpreter(real, version, Path(sys.base_prefix).resolve(), magic)
+                return found
+            return replace(found, program=real, folder=Path(sys.base_prefix).resolve())
     return None
 
 
@@ -47,9 +51,9 @@ def _candidates() -> Iterator[Path]:
     yield Path(getattr(sys, "_base_executable", sys.executable))
 
 
-def _version(program: Path) -> tuple[tuple[int, int], str]:
+def _asked(program: Path) -> Interpreter | None:
     if not os.access(program, os.X_OK):
-        return (0, 0), ""
+        return None
     try:
         asked = subprocess.run(  # noqa: S603 - a Python of this machine
             [program, "-I", "-S", "-c", _ASK],
@@ -58,8 +62,7 @@ def _version(program: Path) -> tuple[tuple[int, int], str]:
             check=True,
             timeout=20,
         )
-        version, magic = asked.stdout.split()
-        major, minor = version.split(".")
-        return (int(major), int(minor)), magic
+        (major, minor), magic, packages = json.loads(asked.stdout)
     except (OSError, ValueError, subprocess.SubprocessError):
-        return (0, 0), ""
+        return None
+    return Interpreter(program, (major, minor), magic=magic, packages=tuple(packages))

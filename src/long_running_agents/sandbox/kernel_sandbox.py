@@ -1,8 +1,10 @@
 """A sandbox with a kernel in it, whatever its walls are made of."""
 
 import asyncio
+import contextlib
 import shutil
-from collections.abc import Awaitable, Callable, Mapping
+import subprocess
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -30,6 +32,8 @@ class Room:
     user: int | None = None
     """The spare user it runs as, if we are the superuser."""
     proxy: Proxy | None = None
+    hidden: Sequence[tuple[str, bool]] = ()
+    """Names of the workspace to be covered, and whether each is a folder."""
     _endings: list[Ending] = field(default_factory=list[Ending])
 
     def later(self, ending: Ending) -> None:
@@ -40,7 +44,16 @@ class Room:
         """Give everything back, in reverse."""
         while self._endings:
             await self._endings.pop()()
-        await asyncio.to_thread(shutil.rmtree, self.folder, ignore_errors=True)
+        await asyncio.to_thread(_remove, self.folder)
+
+
+def _remove(folder: Path) -> None:
+    """Take a folder away, however deep somebody has dug it."""
+    with contextlib.suppress(RecursionError):
+        shutil.rmtree(folder, ignore_errors=True)
+    if folder.exists():
+        # It opens one folder at a time, where ours keeps all of a path open.
+        subprocess.run(["rm", "-rf", "--", folder], check=False)  # noqa: S603, S607 - our own words
 
 
 class KernelSandbox:
@@ -134,9 +147,9 @@ class KernelSandbox:
         seconds = self._limits.timeout if timeout is None else timeout
         seconds = max(0.1, min(seconds, LONGEST_CALL))
         kills = self.group.kills() if self.group else 0
+        look = self.watcher.watch() if self.watcher else None
         try:
-            asking = self._kernel.ask(request, seconds)
-            answer = await (self.watcher.watching(asking) if self.watcher else asking)
+            answer = await self._kernel.ask(request, seconds, look)
         except KernelLost as loss:
             killed = self._why(kills)
             found = answers.lost(loss.failure, loss.message, isolation=self.isolation)

@@ -1,6 +1,7 @@
 """From settings to a place where foreign code runs."""
 
 import asyncio
+import os
 import sys
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -29,6 +30,10 @@ def backends(
     settings: SandboxSettings, variables: Mapping[str, str], clock: Clock
 ) -> list[SandboxBackend]:
     """What could be used, in the order in which it is tried."""
+    if settings.unsafe_local:
+        from long_running_agents.sandbox.unsafe_local import UnsafeLocalBackend  # noqa: PLC0415 - nobody is to come by it otherwise
+
+        return [UnsafeLocalBackend(clock, path=variables.get("PATH", os.defpath))]
     if settings.url:
         from long_running_agents.sandbox.remote import RemoteBackend  # noqa: PLC0415 - brings HTTP
 
@@ -70,6 +75,12 @@ def unavailable(probes: Sequence[Probe]) -> SandboxUnavailable:
         f"Foreign code cannot be run here ({reasons or 'no backend is set'}).",
         hint=" Or: ".join(hints) or fixes.missing_docker(fixes.look(sys.platform)),
     )
+
+
+def served(settings: SandboxSettings) -> SandboxSettings:
+    """These settings for a server, which has walls of its own."""
+    # One that asks another server would be a way round its limits.
+    return settings.model_copy(update={"url": "", "unsafe_local": False})
 
 
 def spec_of(

@@ -7,6 +7,8 @@ from typing import Any
 
 Json = dict[str, Any]
 
+UNSANDBOXED = "UNSANDBOXED: nothing stood between this code and the machine."
+
 
 class Failure(StrEnum):
     """The names of errors that are ours; all others are the names of the code's own exceptions."""
@@ -59,6 +61,11 @@ class ExecResult:
     duration_ms: float = 0.0
     isolation: tuple[str, ...] = ()
     """What stood between the code and this machine. Empty: nothing did."""
+
+    @property
+    def warning(self) -> str:
+        """What everybody who sees the result has to see; nothing when there were walls."""
+        return "" if self.isolation else UNSANDBOXED
 
     @property
     def success(self) -> bool:

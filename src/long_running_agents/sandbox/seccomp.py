@@ -23,6 +23,7 @@ _NUMBER = 0
 _ARCHITECTURE = 4
 _FIRST = 16
 _SECOND = 24
+_ARGUMENT = 8
 
 _X32 = 0x4000_0000
 """Numbers from here on are the x32 way in, for which other numbers hold."""
@@ -30,6 +31,8 @@ _FAMILIES = (1, 2, 10)
 """AF_UNIX, AF_INET and AF_INET6. Not netlink, and not vsock, which reaches the hypervisor."""
 _NAMESPACES = 0x7E02_0000
 """The clone flags that make namespaces."""
+_SPECIAL = 0o6000
+"""The bits of a mode that lend a program the rights of its owner or group."""
 _TERMINAL = (0x5412, 0x541C)
 """TIOCSTI and TIOCLINUX, which type into somebody's terminal."""
 
@@ -73,8 +76,11 @@ def program(machine: Machine, *, memory_files: bool) -> Iterator[Instruction]:
         yield from _refuse(number, errno.EPERM)
     if not memory_files:
         yield from _refuse(machine.memfd_create, errno.ENOSYS)
-    # Its flags are behind a pointer, which no filter can follow; libc then uses clone.
+    # Their flags are behind a pointer, which no filter can follow; libc then uses older ones.
     yield from _refuse(machine.clone3, errno.ENOSYS)
+    yield from _refuse(machine.openat2, errno.ENOSYS)
+    for number, argument in machine.modes:
+        yield from _mode(number, argument)
     yield from _clone(machine.clone)
     yield from _families(machine.socket)
     yield from _families(machine.socketpair)
@@ -91,6 +97,14 @@ def _clone(number: int) -> Iterator[Instruction]:
     yield Instruction(_EQUAL, number, no=4)
     yield Instruction(_LOAD, _FIRST)
     yield Instruction(_ANY_BIT, _NAMESPACES, no=1)
+    yield Instruction(_RETURN, _ERROR | errno.EPERM)
+    yield Instruction(_RETURN, _ALLOW)
+
+
+def _mode(number: int, argument: int) -> Iterator[Instruction]:
+    yield Instruction(_EQUAL, number, no=4)
+    yield Instruction(_LOAD, _FIRST + argument * _ARGUMENT)
+    yield Instruction(_ANY_BIT, _SPECIAL, no=1)
     yield Instruction(_RETURN, _ERROR | errno.EPERM)
     yield Instruction(_RETURN, _ALLOW)
 

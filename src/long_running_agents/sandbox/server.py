@@ -235,7 +235,7 @@ class _Whole:
     @asynccontextmanager
     async def _lifespan(self, _: Starlette) -> AsyncGenerator[None]:
         loaded = load()
-        settings = loaded.settings.sandbox.model_copy(update={"url": ""})
+        settings = opening.served(loaded.settings.sandbox)
         spec = opening.spec_of(settings, layers=loaded.home / opening.LAYERS)
         key = key_for(loaded.variables)
         if key != loaded.variables.get(opening.KEY):

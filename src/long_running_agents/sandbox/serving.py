@@ -29,8 +29,7 @@ async def serve(
         port: The port to bind; 0 takes a free one.
         ready: Hears the address and the key once the server answers.
     """
-    # A server that asks another server would be a way round its limits.
-    settings = loaded.settings.sandbox.model_copy(update={"url": ""})
+    settings = opening.served(loaded.settings.sandbox)
     spec = opening.spec_of(settings, layers=loaded.home / opening.LAYERS)
     key = key_for(loaded.variables)
     async with opening.opened(settings, loaded.variables, clock, spec) as sandboxes:

@@ -8,7 +8,7 @@ MEGABYTE = 1 << 20
 LONGEST_CALL = 600.0
 """Seconds that one call may be given at most."""
 
-GRACE = 1.5
+GRACE = 1.0
 """Seconds between asking a call to end and killing it."""
 
 

@@ -77,6 +77,22 @@ FORBIDDEN = MappingProxyType(
     }
 )
 
+MODES = MappingProxyType(
+    {
+        # name: (x86_64, aarch64), and which argument is the mode that a file gets.
+        "chmod": ((90, None), 1),
+        "creat": ((85, None), 1),
+        "fchmod": ((91, 52), 1),
+        "fchmodat": ((268, 53), 2),
+        "fchmodat2": ((452, 452), 2),
+        "mknod": ((133, None), 1),
+        "mknodat": ((259, 33), 2),
+        "open": ((2, None), 2),
+        "openat": ((257, 56), 3),
+    }
+)
+"""What may not make a program that runs with the rights of its owner: others could run it."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Machine:
@@ -92,6 +108,7 @@ class Machine:
     ioctl: int
     memfd_create: int
     clone3: int = 435
+    openat2: int = 437
     newest: int = 463
     """The highest number known here; what came later is answered with «no such call»."""
 
@@ -100,6 +117,12 @@ class Machine:
         """The numbers that are refused whatever their arguments."""
         numbers = (pair[self.column] for pair in FORBIDDEN.values())
         return tuple(sorted(number for number in numbers if number is not None))
+
+    @property
+    def modes(self) -> tuple[tuple[int, int], ...]:
+        """The numbers of calls that give a file its mode, and which argument it is."""
+        found = ((pair[self.column], argument) for pair, argument in MODES.values())
+        return tuple((number, argument) for number, argument in found if number is not None)
 
 
 MACHINES = MappingProxyType(

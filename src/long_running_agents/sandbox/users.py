@@ -10,6 +10,7 @@ from long_running_agents.errors import SandboxUnavailable
 FIRST, LAST = 60578, 61183
 """Ids that no distribution gives to anybody."""
 
+_DEEPEST = 64
 _LOCKS = Path("/run/lra-sandbox")
 
 
@@ -52,11 +53,17 @@ def join(uid: int, locks: Path = _LOCKS) -> SpareUser:
 
 
 def give(folder: Path, uid: int) -> None:
-    """Make a folder and all that is in it belong to a user; links are not followed."""
-    for _, folders, files, here in os.fwalk(folder):
+    """Make a folder and what is in it belong to a user; links are not followed.
+
+    What lies deeper than anybody builds stays as it is: somebody may have dug it to hurt us.
+    """
+    top = os.fspath(folder)
+    for path, folders, files, here in os.fwalk(folder):
         os.chown(here, uid, uid)
         for name in (*folders, *files):
             # A second name may be outside of this folder, where nothing is ours to give away.
             about = os.stat(name, dir_fd=here, follow_symlinks=False)
             if about.st_uid != uid and (name in folders or about.st_nlink == 1):
                 os.chown(name, uid, uid, dir_fd=here, follow_symlinks=False)
+        if path[len(top) :].count("/") >= _DEEPEST:
+            folders.clear()

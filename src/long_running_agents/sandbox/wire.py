@@ -117,6 +117,7 @@ def result_json(result: ExecResult) -> Json:
         "alive": result.alive,
         "duration_ms": result.duration_ms,
         "isolation": list(result.isolation),
+        "warning": result.warning,
     }
 
 

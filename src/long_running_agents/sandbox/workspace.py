@@ -19,6 +19,7 @@ SEEN_AS = "/workspace"
 _LONGEST_PATH = 1024
 _LARGEST_FILE = 64 << 20
 _MOST_ENTRIES = 10_000
+_MOST_SENSITIVE = 1000
 
 _OPENAT2 = 437
 _NO_XDEV, _NO_MAGICLINKS, _NO_SYMLINKS, _BENEATH = 1, 2, 4, 8
@@ -207,7 +208,11 @@ class Workspace:
 
 
 def sensitive_in(root: Path, *, depth: int = 3) -> list[tuple[str, bool]]:
-    """Sensitive names that lie in a folder already, and whether each is a folder."""
+    """Sensitive names that lie in a folder already, and whether each is a folder.
+
+    Raises:
+        PathRefused: There are so many that somebody means to hide one among them.
+    """
     found: list[tuple[str, bool]] = []
     for here, folders, files in os.walk(root):
         below = os.path.relpath(here, root)
@@ -216,8 +221,11 @@ def sensitive_in(root: Path, *, depth: int = 3) -> list[tuple[str, bool]]:
         found += [(prefix + name, False) for name in files if is_sensitive(name)]
         too_deep = prefix.count("/") >= depth
         folders[:] = [name for name in folders if not too_deep and not is_sensitive(name)]
-        if len(found) > _LONGEST_PATH:
-            break
+        if len(found) > _MOST_SENSITIVE:
+            raise PathRefused(
+                f"More than {_MOST_SENSITIVE} names in the workspace usually hold secrets.",
+                hint="Delete those that do not, such as made-up .env files.",
+            )
     return found
 
 

@@ -91,3 +91,19 @@ def test_a_lost_sandbox_is_not_alive():
 
 def test_printable_text_commands_no_terminal():
     assert printable("\x1b]52;c;ZXZpbA==\x07ok\r\n\ttab\x9b2J") == "]52;c;ZXZpbA==ok\n\ttab2J"
+
+
+@pytest.mark.parametrize("number", [float("inf"), float("-inf"), float("nan")])
+def test_numbers_that_json_does_not_know_become_text(number):
+    found = result({"value": [number], "duration_ms": number})
+
+    assert found.value == [str(number)]
+    assert found.duration_ms == 0
+
+
+@pytest.mark.parametrize("number", [10**400, True, "1", None])
+def test_a_number_that_cannot_be_is_none(number):
+    found = result({"exit_code": number, "duration_ms": number})
+
+    assert found.exit_code is None
+    assert found.duration_ms == 0

@@ -70,6 +70,18 @@ def test_only_three_families_of_sockets_exist(asked, call):
         assert ask(number, family) == ERROR | errno.EAFNOSUPPORT
 
 
+def test_no_file_is_made_that_runs_with_the_rights_of_its_owner(asked):
+    machine, ask = asked
+
+    assert len(machine.modes) >= 5
+    for number, argument in machine.modes:
+        before = [0] * argument
+        assert ask(number, *before, 0o755) == ask(number, *before, 0o1777) == ALLOW
+        assert ask(number, *before, 0o4755) == ERROR | errno.EPERM
+        assert ask(number, *before, 0o2755) == ERROR | errno.EPERM
+    assert ask(machine.openat2) == ERROR | errno.ENOSYS
+
+
 def test_nobody_types_into_a_terminal(asked):
     machine, ask = asked
 

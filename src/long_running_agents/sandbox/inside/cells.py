@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import _ast
+import builtins
 import sys
 
 from .display import Display
@@ -11,7 +12,7 @@ from .frames import parse
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import CodeType
-    from typing import Any
+    from typing import Any, NoReturn
 
     from .frames import Message
 
@@ -28,6 +29,8 @@ class Cells:
 
     def __init__(self) -> None:
         self.names: dict[str, Any] = {"__name__": "__main__", "__builtins__": __builtins__}
+        builtins.exit = builtins.quit = _leave
+        builtins.help = _help
         self._count = 0
         self._sources: dict[str, str] = {}
 
@@ -76,6 +79,18 @@ def call(source: str, function: str, arguments: dict[str, Any]) -> Message:
         found = {"error": describe(raised, {_TOOL: source})}
     flush()
     return found
+
+
+def _leave(code: Any = None) -> NoReturn:
+    """What `exit` and `quit` are in a cell."""
+    raise SystemExit(code)
+
+
+def _help(*about: Any) -> None:
+    """What `help` is in a cell."""
+    import pydoc  # noqa: PLC0415 - large, and rarely wanted
+
+    pydoc.help(*about)
 
 
 def _parsed(code: str, name: str) -> _ast.Module:

@@ -1,6 +1,5 @@
 """The first thing that runs in a sandbox."""
 
-import importlib
 import os
 import sys
 
@@ -22,15 +21,24 @@ def main(channel: int) -> None:
     processes.adopt_orphans()
     processes.hide()
     settings = Settings(read_frame(reading))
-    sys.path[:] = [path for path in sys.path if not path.startswith("/opt/kernel")]
     sys.path += settings.paths
     listening_streams()
     for name in settings.preload:
         try:
-            importlib.import_module(name)
+            __import__(name)
         except Exception:  # noqa: BLE001, S112 - a cell that needs it will say what is wrong
             continue
-    Supervisor(reading, writing, settings).run()
+    Supervisor(reading, writing, settings).run(filtered=_filtered(settings))
+
+
+def _filtered(settings: Settings) -> bool:
+    steps = settings.filter.get(os.uname().machine)
+    if steps is None:
+        return False
+    # Only where the walls have none, since it takes a while to import.
+    from .filtering import install  # noqa: PLC0415
+
+    return install(bytes.fromhex(steps))
 
 
 def _channel(channel: int) -> tuple[int, int]:

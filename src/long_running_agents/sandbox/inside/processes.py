@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
-import ctypes
 import os
-import signal
 import time
+from _ctypes import call_function, dlopen, dlsym
+
+from .lean import signal, suppress
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,22 +17,26 @@ _DUMPABLE = 4
 _ROUNDS = 1000
 _PAUSE = 0.001
 
-_prctl = ctypes.CDLL(None).prctl
+_PRCTL = dlsym(dlopen(None, 0), "prctl")  # pyright: ignore[reportArgumentType]
 
 
 def adopt_orphans() -> None:
     """Become the parent of whatever is left behind, so that nothing leaves our tree."""
-    _prctl(_SUBREAPER, 1, 0, 0, 0)
+    _prctl(_SUBREAPER, 1)
 
 
 def hide() -> None:
     """Close our memory and descriptors to other processes of the same user."""
-    _prctl(_DUMPABLE, 0, 0, 0, 0)
+    _prctl(_DUMPABLE, 0)
 
 
 def show() -> None:
     """Undo hide, so that a worker's memory can be counted."""
-    _prctl(_DUMPABLE, 1, 0, 0, 0)
+    _prctl(_DUMPABLE, 1)
+
+
+def _prctl(option: int, value: int) -> None:
+    call_function(_PRCTL, (option, value, 0, 0, 0))
 
 
 def below() -> list[int]:
@@ -75,7 +79,7 @@ def tell(kind: int, keep: Collection[int]) -> int:
     told = 0
     for process in below():
         if process not in keep:
-            with contextlib.suppress(OSError):
+            with suppress(OSError):
                 os.kill(process, kind)
                 told += 1
     return told
@@ -96,7 +100,7 @@ def end_all(keep: Collection[int]) -> tuple[int, bool]:
 
 def reap() -> None:
     """Take leave of children that have ended."""
-    with contextlib.suppress(ChildProcessError):
+    with suppress(ChildProcessError):
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass
 

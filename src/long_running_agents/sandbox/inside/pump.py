@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import select
-import signal
 import time
 
 from . import disk, processes
 from .frames import HEAD, LARGEST, Broken, parse
+from .lean import signal, suppress
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,13 +24,13 @@ _DISK_EVERY = 0.3
 _DISK_SOON = 0.03
 _SLACK = 1 << 20
 _LATE = 10.0
-_WORKSPACE = "/workspace"
 
 
 class DiskWatch:
     """Looks at the workspace now and then, not more often than it can be afforded."""
 
     def __init__(self, settings: Settings) -> None:
+        self._folder = settings.workspace
         self._most = (settings.workspace_bytes, settings.workspace_files)
         self._busy = 0.0
         """Seconds of work since the last look."""
@@ -55,14 +54,14 @@ class DiskWatch:
 
     def ended(self) -> None:
         """Begin the next call from here: more may have been written before the kill."""
-        with contextlib.suppress(disk.Unseen):
+        with suppress(disk.Unseen):
             self._full = self._look()
         self._pause = _DISK_SOON
 
     def _look(self) -> tuple[int, int]:
         self._busy = 0.0
         begun = time.monotonic()
-        size, entries = disk.usage(_WORKSPACE, 2 * self._most[1])
+        size, entries = disk.usage(self._folder, 2 * self._most[1])
         self._pause = max(_DISK_EVERY, 5 * (time.monotonic() - begun))
         return size + disk.deleted(), entries
 
@@ -123,7 +122,7 @@ class Pump:
         return True
 
     def finish(self, streams: tuple[int, int]) -> tuple[str, str]:
-        """Read what is left, once nobody can write any more."""
+        """Read what is left, now that the call is over."""
         for stream in streams:
             while self._read(stream):
                 pass
@@ -159,7 +158,12 @@ class Pump:
             self._read_answer(descriptor)
 
     def _read(self, stream: int) -> bool:
-        part = os.read(stream, _PIECE)
+        """Read on; say whether there may be more."""
+        try:
+            part = os.read(stream, _PIECE)
+        except BlockingIOError:
+            # A cell may keep its streams for itself, so that they never end.
+            return False
         self._total += len(part)
         kept = self._kept[stream]
         room = self._settings.output_kept - len(kept)
@@ -167,6 +171,7 @@ class Pump:
         self.truncated |= len(part) > room
         if self._total > self._settings.output_killed:
             self._kill("output")
+            return False
         return bool(part)
 
     def _keep_time(self, now: float, begun: float) -> None:

@@ -13,6 +13,8 @@ class Settings:
     """The first message of the host."""
 
     def __init__(self, message: Message) -> None:
+        self.workspace: str = message["workspace"]
+        """The folder that is worked in."""
         self.memory: int = message["memory"]
         self.address_space: int = message["address_space"]
         """Bytes one process may map; 0 where a cgroup counts what is really used."""
@@ -33,6 +35,8 @@ class Settings:
         self.paths: list[str] = message["paths"]
         """Folders of packages."""
         self.preload: list[str] = message["preload"]
+        self.filter: dict[str, str] = message.get("filter", {})
+        """Our filter of system calls for each machine, where the walls have none; in hex."""
 
 
 def apply_limits(settings: Settings) -> None:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import _socket
-import contextlib
-import json
 import os
 import select
-import signal
 import time
 
 from . import cells, processes
-from .frames import HEAD, Broken, read_frame, write_frame
+from .frames import Broken, read_frame, write_frame, written
+from .lean import signal, suppress
 from .pump import DiskWatch, Pump
 from .settings import apply_limits
 from .worker import DIED, GO, READY, begin, send_with, serve
@@ -48,10 +46,10 @@ class Supervisor:
         """The one that held it before, and has been told to end."""
         self._relay = 0
 
-    def run(self) -> None:
-        """Answer until the host hangs up."""
+    def run(self, *, filtered: bool) -> None:
+        """Answer until the host hangs up; first of all, whether a filter of ours is in place."""
         self._begin_state()
-        write_frame(self._writing, {"ready": True})
+        write_frame(self._writing, {"ready": True, "filtered": filtered})
         while True:
             try:
                 request = self._next()
@@ -59,8 +57,9 @@ class Supervisor:
                 return
             # A call that the host wanted stopped may have ended by itself in the meantime.
             if request["do"] != "stop":
-                write_frame(self._writing, self._answer(request))
+                answer = self._answer(request)
                 self._go_on()
+                write_frame(self._writing, answer)
                 processes.reap()
 
     def _answer(self, request: Message) -> Message:
@@ -86,7 +85,7 @@ class Supervisor:
         if self._settings.transactional:
             keep.add(self._state)
         with _Pipes() as pipes:
-            with contextlib.suppress(OSError):
+            with suppress(OSError):
                 _send(worker, request, pipes)
             pipes.close_writing()
             pump = Pump(self._settings, self._watch, float(request["timeout"]), keep)
@@ -95,7 +94,7 @@ class Supervisor:
             committed = self._settle(found, stopped=bool(pump.stopped))
             answer = self._end(pump, pipes, {self._relay, self._state, self._leaving})
         # Somebody may have killed the state before the call, too; then it says nothing any more.
-        kept = not committed and self._settings.transactional and _hear(worker, DIED)
+        kept = not committed and self._settings.transactional and _heard(worker) == DIED
         answer["rolled_back"] = kept
         if committed or kept:
             self._waiting = True
@@ -110,15 +109,15 @@ class Supervisor:
         """Wait for the host; when that takes longer, nothing goes on meanwhile."""
         if not select.select([self._reading], [], [], _SOON)[0] and self._settings.transactional:
             # A thread that a cell began must not work on unwatched.
-            with contextlib.suppress(OSError):
+            with suppress(OSError):
                 os.kill(self._state, signal.SIGSTOP)
         return read_frame(self._reading)
 
     def _go_on(self) -> None:
-        """Have the next call's fork made, now that nobody waits for an answer."""
+        """Have the next call's fork made, while the answer is on its way."""
         if self._waiting and self._worker is not None:
             self._waiting, self._forking = False, True
-            with contextlib.suppress(OSError):
+            with suppress(OSError):
                 self._worker.send(GO)
 
     def _settle(self, found: Message, *, stopped: bool) -> bool:
@@ -130,7 +129,7 @@ class Supervisor:
             return False
         if process in (1, os.getpid(), self._relay) or not processes.lives(process):
             return False
-        with contextlib.suppress(OSError):
+        with suppress(OSError):
             os.kill(self._state, signal.SIGKILL)
         self._leaving, self._state = self._state, process
         return True
@@ -163,7 +162,7 @@ class Supervisor:
             self._worker.close()
         processes.show()
         apply_limits(self._settings)
-        begin(*pipes.written[:2])
+        begin(pipes.written[0], pipes.written[1], self._settings.workspace)
         if request["do"] == "shell":
             os.execv(_SHELL, [_SHELL, "-c", request["command"]])  # noqa: S606 - a shell is wanted
         found = cells.call(request["source"], request["function"], request["arguments"])
@@ -175,9 +174,9 @@ class Supervisor:
         status = None
         if process:
             if pump.stopped or pump.answer() is not None:
-                with contextlib.suppress(OSError):
+                with suppress(OSError):
                     os.kill(process, signal.SIGKILL)
-            with contextlib.suppress(ChildProcessError):
+            with suppress(ChildProcessError):
                 status = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
         strays, clean = processes.end_all(keep)
         out, err = pump.finish(pipes.streams) if clean else ("", "")
@@ -231,35 +230,41 @@ class Supervisor:
     def _wake(self) -> _socket.socket:
         """Let the state see to its fork while that runs the call."""
         assert self._worker is not None  # noqa: S101 - a state has been begun
-        with contextlib.suppress(OSError):
+        with suppress(OSError):
             os.kill(self._state, signal.SIGCONT)
-        if self._forking and not _hear(self._worker, READY):
+        if self._forking and not self._forked(self._worker):
             self._begin_state()
-            _hear(self._worker, READY)
+            _heard(self._worker)
         self._forking = False
         return self._worker
 
+    def _forked(self, worker: _socket.socket) -> bool:
+        """Whether the fork for this call is there; made again if somebody has killed it."""
+        heard = _heard(worker)
+        if heard == DIED:
+            with suppress(OSError):
+                worker.send(GO)
+            heard = _heard(worker)
+        return heard == READY
 
-def _hear(worker: _socket.socket, word: bytes) -> bool:
-    """Wait until the state says something, but not for ever; whether it did."""
-    worker.settimeout(_PATIENCE)
-    said = b""
-    with contextlib.suppress(OSError):
-        said = worker.recv(_FIRST_PIECE)
+
+def _heard(worker: _socket.socket) -> bytes:
+    """The last word of the state, for which we do not wait for ever; nothing if there is none."""
+    now = time.monotonic()
+    until, wait, said = now + _PATIENCE, _PATIENCE, b""
+    while now < until and select.select([worker], [], [], wait)[0]:
+        part = b""
+        with suppress(OSError):
+            part = worker.recv(_FIRST_PIECE)
+        if not part or (not said and part in (READY, DIED)):
+            return part
         # Usually that is all. But a cell can speak here too, and must not be taken for the state.
-        while said and said != word:
-            more = select.select([worker], [], [], _SOON)[0]
-            if not more and said.endswith(word):
-                break
-            said = worker.recv(_FIRST_PIECE)
-            said = b"?" + said if said else b""
-    worker.settimeout(None)
-    return said.endswith(word)
+        said, wait, now = part, _SOON, time.monotonic()
+    return said[-1:]
 
 
 def _send(worker: _socket.socket, request: Message, pipes: _Pipes) -> None:
-    body = json.dumps(request).encode()
-    body = HEAD.pack(len(body)) + body
+    body = written(request)
     sent = send_with(worker, body[:_FIRST_PIECE], pipes.written)
     worker.sendall(body[sent:])
 
@@ -270,6 +275,8 @@ class _Pipes:
     def __init__(self) -> None:
         pairs = [os.pipe() for _ in range(3)]
         self.streams = (pairs[0][0], pairs[1][0])
+        for stream in self.streams:
+            os.set_blocking(stream, False)
         self.answer = pairs[2][0]
         self.written = [pair[1] for pair in pairs]
 
@@ -290,7 +297,7 @@ class _Pipes:
 def _write_value(descriptor: int, found: Message) -> None:
     """Send a call's answer; what is no JSON is sent as an error."""
     try:
-        json.dumps(found, allow_nan=False)
+        written(found, strict=True)
     except (TypeError, ValueError, RecursionError) as raised:
         found = {"error": {"name": "TypeError", "message": f"no JSON: {raised}", "traceback": ""}}
     write_frame(descriptor, found)

@@ -10,16 +10,15 @@ The supervisor says when to fork (GO), and hears when the fork is there (READY) 
 from __future__ import annotations
 
 import _socket
-import contextlib
 import gc
 import io
 import os
-import signal
+import struct
 import sys
-from array import array
 
 from .cells import Cells
 from .frames import HEAD, LARGEST, Broken, parse, write_frame
+from .lean import signal, suppress
 from .settings import apply_limits
 
 TYPE_CHECKING = False
@@ -29,8 +28,7 @@ if TYPE_CHECKING:
     from .frames import Message
     from .settings import Settings
 
-_WORKSPACE = "/workspace"
-_STREAMS = 3
+_STREAMS = struct.Struct("3i")
 """Descriptors that come with a request: standard output, standard error, the answer."""
 
 
@@ -58,10 +56,7 @@ def serve(channel: _socket.socket, settings: Settings) -> NoReturn:
             request, streams = _receive(channel)
         except (Broken, OSError):
             break
-        answer = _run(cells, request, streams)
-        with contextlib.suppress(OSError):
-            write_frame(streams[2], {**answer, "process": os.getpid()})
-        os.close(streams[2])
+        _run(cells, request, streams, settings.workspace)
     os._exit(0)
 
 
@@ -87,26 +82,28 @@ def _forked(channel: _socket.socket) -> bool:
     return False
 
 
-def _run(cells: Cells, request: Message, streams: list[int]) -> Message:
-    begin(streams[0], streams[1])
+def _run(cells: Cells, request: Message, streams: list[int], workspace: str) -> None:
+    begin(streams[0], streams[1], workspace)
     answer = cells.run(str(request["code"]))
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # The killed children of a living process would stay as zombies and use up the process limit.
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    with suppress(OSError):
+        write_frame(streams[2], {**answer, "process": os.getpid()})
+    os.close(streams[2])
     nowhere = os.open("/dev/null", os.O_WRONLY)
     os.dup2(nowhere, 1)
     os.dup2(nowhere, 2)
     os.close(nowhere)
-    return answer
 
 
-def begin(out: int, err: int) -> None:
+def begin(out: int, err: int, workspace: str) -> None:
     """Make this process ready for foreign code, with these as its streams."""
     if os.getsid(0) != os.getpid():
         os.setsid()
     # Last, and only here: a json.py that somebody puts there is not the supervisor's to import.
-    if _WORKSPACE not in sys.path:
-        sys.path.append(_WORKSPACE)
+    if workspace not in sys.path:
+        sys.path.append(workspace)
     os.dup2(out, 1)
     os.dup2(err, 2)
     os.close(out)
@@ -124,19 +121,15 @@ def listening_streams() -> None:
 
 def send_with(channel: _socket.socket, content: bytes, streams: list[int]) -> int:
     """Send bytes, and descriptors beside them; how many bytes went."""
-    beside = (_socket.SOL_SOCKET, _socket.SCM_RIGHTS, array("i", streams))
+    beside = (_socket.SOL_SOCKET, _socket.SCM_RIGHTS, _STREAMS.pack(*streams))
     return channel.sendmsg([content], [beside])
 
 
 def _receive(channel: _socket.socket) -> tuple[Message, list[int]]:
-    found = array("i")
-    begun, beside, _, _ = channel.recvmsg(1 << 16, _socket.CMSG_SPACE(_STREAMS * found.itemsize))
-    for level, kind, content in beside:
-        if (level, kind) == (_socket.SOL_SOCKET, _socket.SCM_RIGHTS):
-            found.frombytes(content[: len(content) - len(content) % found.itemsize])
-    streams = list(found)
-    if len(begun) < HEAD.size or len(streams) != _STREAMS:
+    begun, beside, _, _ = channel.recvmsg(1 << 16, _socket.CMSG_SPACE(_STREAMS.size))
+    if len(begun) < HEAD.size or len(beside) != 1 or len(beside[0][2]) != _STREAMS.size:
         raise Broken
+    streams = list(_STREAMS.unpack(beside[0][2]))
     size: int = HEAD.unpack(begun[: HEAD.size])[0]
     if size > LARGEST:
         raise Broken
