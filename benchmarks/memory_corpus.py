@@ -104,6 +104,10 @@ class WordVectors:
         """The vector of a question."""
         return self.embedded([text])[0]
 
+    def query_at_once(self, text: str) -> Vectors:
+        """The same, as the embedder in the box has it."""
+        return self.embedded([text])[0]
+
     async def close(self) -> None:
         """There is nothing to let go of."""
 

@@ -157,7 +157,9 @@ class Chroma:
 
 
 class Matrix:
-    """The plain design: vectors in SQLite, a matrix in memory, made again after each write."""
+    """The plain design: words by FTS5 with triggers, vectors in a matrix of unit rows that is made
+    again after each write, both lists joined by rank.
+    """
 
     name = "matrix made again"
 
@@ -168,7 +170,7 @@ class Matrix:
     def build(self, size: int) -> None:
         """Write so many texts and vectors."""
         self.open()
-        self._rows.execute("CREATE TABLE memory (id INTEGER PRIMARY KEY, text TEXT, vector BLOB)")
+        self._rows.executescript(_MATRIX_TABLES)
         for first in range(0, size, _PART):
             texts = list(self._corpus.texts(min(_PART, size - first), seed=first))
             vectors = self._vectors.embedded(texts)
@@ -185,13 +187,29 @@ class Matrix:
         self._matrix = None
 
     def ask(self, question: str) -> int:
-        """The nearest ten."""
+        """The best ten of both lists."""
         if self._matrix is None:
-            rows = self._rows.execute("SELECT id, vector FROM memory").fetchall()
-            self._ids = [row[0] for row in rows]
-            self._matrix = np.array([np.frombuffer(row[1], np.float32) for row in rows])
+            self._make_again()
+        words = " ".join(f'"{word}"' for word in question.rstrip("?").split())
+        by_words = self._rows.execute(
+            "SELECT rowid FROM words WHERE words MATCH ? ORDER BY rank LIMIT 20", (words,)
+        )
+        ranks = {number: 1 / (61 + place) for place, (number,) in enumerate(by_words)}
         scores = self._matrix @ self._vectors.embedded([question])[0]
-        return len(np.argpartition(-scores, 10)[:10])
+        near = np.argpartition(-scores, 20)[:20]
+        for place, row in enumerate(near[np.argsort(-scores[near])]):
+            number = self._ids[row]
+            ranks[number] = ranks.get(number, 0) + 1 / (61 + place)
+        best = sorted(ranks, key=lambda number: -ranks[number])[:10]
+        marks = ",".join("?" * len(best))
+        query = f"SELECT id, text FROM memory WHERE id IN ({marks})"
+        return len(self._rows.execute(query, best).fetchall())
+
+    def _make_again(self) -> None:
+        rows = self._rows.execute("SELECT id, vector FROM memory").fetchall()
+        self._ids = [row[0] for row in rows]
+        matrix = np.array([np.frombuffer(row[1], np.float32) for row in rows])
+        self._matrix = matrix / np.linalg.norm(matrix, axis=1, keepdims=True)
 
     def insert(self, number: int) -> None:
         """Write one text with its vector."""
@@ -204,6 +222,15 @@ class Matrix:
     def close(self) -> None:
         """Let go of the file."""
         self._rows.close()
+
+
+_MATRIX_TABLES = """
+CREATE TABLE memory (id INTEGER PRIMARY KEY, text TEXT, vector BLOB);
+CREATE VIRTUAL TABLE words USING fts5(text, content=memory, content_rowid=id);
+CREATE TRIGGER added AFTER INSERT ON memory BEGIN
+    INSERT INTO words (rowid, text) VALUES (new.id, new.text);
+END;
+"""
 
 
 def timed(work: Callable[[], object]) -> float:

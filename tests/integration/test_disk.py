@@ -16,12 +16,12 @@ pytestmark = pytest.mark.anyio
 def fill(engine):
     """Leave no room for one more page, on every connection."""
 
-    def limit(connection, *_):
-        pages = connection.execute("PRAGMA page_count").fetchone()[0]
-        connection.execute(f"PRAGMA max_page_count = {pages}")
+    def limit(connection):
+        pages = connection.exec_driver_sql("PRAGMA page_count").scalar_one()
+        connection.exec_driver_sql(f"PRAGMA max_page_count = {pages}")
 
-    sa.event.listen(engine, "checkout", limit)
-    return lambda: sa.event.remove(engine, "checkout", limit)
+    sa.event.listen(engine, "begin", limit)
+    return lambda: sa.event.remove(engine, "begin", limit)
 
 
 async def test_a_full_disk_is_reported_and_the_turn_goes_on_when_there_is_room(tmp_path):

@@ -386,8 +386,7 @@ def _with_context(
             texts.append(content)
             continue
         if session not in said:
-            last = memory_talk.last_said(tx, owner, session, anew=anew)
-            said[session] = "" if last is None else memories.get(tx, owner, last).content
+            said[session] = memory_talk.last_words(tx, owner, session, anew=anew)
         texts.append(words.in_context(said[session], content))
         said[session] = content
     return texts

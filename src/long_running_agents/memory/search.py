@@ -11,7 +11,7 @@ from long_running_agents.domain.ports import Clock
 from long_running_agents.errors import EmbedderFailed
 from long_running_agents.memory.dates import Stretch, matches_all, periods
 from long_running_agents.memory.eligible import Sight
-from long_running_agents.memory.embedding.port import Embedder, Vectors
+from long_running_agents.memory.embedding.port import Embedder, QuickEmbedder, Vectors
 from long_running_agents.memory.nearness import Near, nothing
 from long_running_agents.memory.question import Reading, read
 from long_running_agents.memory.ranking import Evidence, Mask, Ranked, Scores, Weights, rank
@@ -52,12 +52,30 @@ class Search:
 
     async def find(self, viewer: Viewer, query: Query) -> Found:
         """The memories that answer a question best."""
-        prepared = await self._database.read(lambda tx: self._prepare(tx, viewer, query))
+        prepared, found = await self._database.read(lambda tx: self._at_once(tx, viewer, query))
+        if found is not None:
+            return found
         vector, degraded = await self._vector(prepared)
-        hits = await self._database.read(
-            lambda tx: self._hits(tx, viewer, query, prepared, self._near(tx, prepared, vector))
+        return await self._database.read(
+            lambda tx: self._found(tx, viewer, query, prepared, vector, degraded)
         )
-        return Found(hits=tuple(hits), degraded=degraded)
+
+    def _at_once(
+        self, tx: Transaction, viewer: Viewer, query: Query
+    ) -> tuple[_Prepared, Found | None]:
+        """The whole search in one transaction, unless the question's vector takes waiting for."""
+        prepared = self._prepare(tx, viewer, query)
+        if self._embedder is None:
+            return prepared, self._found(tx, viewer, query, prepared, None, NO_EMBEDDER)
+        meaning = prepared.reading.meaning
+        if not meaning:
+            return prepared, self._found(tx, viewer, query, prepared, None, "")
+        if isinstance(self._embedder, QuickEmbedder):
+            vector = self._embedder.query_at_once(meaning)
+            if vector is not None:
+                degraded = _incomplete(prepared)
+                return prepared, self._found(tx, viewer, query, prepared, vector, degraded)
+        return prepared, None
 
     async def similar(
         self, viewer: Viewer, query: Query, vector: Vectors | None
@@ -87,18 +105,25 @@ class Search:
         return _Prepared(shelf, space, allowed, reading)
 
     async def _vector(self, prepared: _Prepared) -> tuple[Vectors | None, str]:
-        if self._embedder is None:
-            return None, NO_EMBEDDER
-        if not prepared.reading.meaning:
-            return None, ""
+        assert self._embedder is not None  # noqa: S101 - else there was nothing to wait for
         try:
             vector = await self._embedder.query(prepared.reading.meaning)
         except EmbedderFailed as error:
             return None, f"only words were compared: {error.message}"
-        missing = int(np.count_nonzero(prepared.eligible & ~prepared.shelf.embedded))
-        if missing:
-            return vector, f"{missing} memories are not embedded yet and were found by words only"
-        return vector, ""
+        return vector, _incomplete(prepared)
+
+    def _found(
+        self,
+        tx: Transaction,
+        viewer: Viewer,
+        query: Query,
+        prepared: _Prepared,
+        vector: Vectors | None,
+        degraded: str,
+    ) -> Found:
+        near = self._near(tx, prepared, vector)
+        hits = self._hits(tx, viewer, query, prepared, near)
+        return Found(hits=tuple(hits), degraded=degraded)
 
     def _near(self, tx: Transaction, prepared: _Prepared, vector: Vectors | None) -> Near:
         if vector is None or prepared.space is None:
@@ -133,6 +158,13 @@ class Search:
         if not asked:
             return None
         return _inside(asked, prepared.shelf.days)
+
+
+def _incomplete(prepared: _Prepared) -> str:
+    missing = int(np.count_nonzero(prepared.eligible & ~prepared.shelf.embedded))
+    return (
+        f"{missing} memories are not embedded yet and were found by words only" if missing else ""
+    )
 
 
 def _inside(asked: Sequence[Stretch], days: NDArray[np.int32]) -> Mask:

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterable
 
-from sqlalchemy import Column, ColumnElement, func, select
+from sqlalchemy import Column, ColumnElement, bindparam, func, literal, select
 
 
 def among(column: Column[int], numbers: Iterable[int]) -> ColumnElement[bool]:
@@ -11,7 +11,21 @@ def among(column: Column[int], numbers: Iterable[int]) -> ColumnElement[bool]:
 
     As one parameter: SQLite allows only so many of those.
     """
-    listed = func.json_each(json.dumps(list(numbers))).table_valued("value")
+    return _listed(column, literal(packed(numbers)))
+
+
+def among_given(column: Column[int], parameter: str) -> ColumnElement[bool]:
+    """The same for a statement that is written once: the numbers come packed, by this name."""
+    return _listed(column, bindparam(parameter))
+
+
+def packed(numbers: Iterable[int]) -> str:
+    """Numbers as the value of one parameter."""
+    return json.dumps(list(numbers))
+
+
+def _listed(column: Column[int], numbers: ColumnElement[str]) -> ColumnElement[bool]:
+    listed = func.json_each(numbers).table_valued("value")
     return column.in_(select(listed.c.value))
 
 

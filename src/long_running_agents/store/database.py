@@ -2,6 +2,7 @@
 
 import asyncio
 import sqlite3
+import threading
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -72,6 +73,7 @@ class Database:
         self.path = path
         self.engine = _engine(path, read_only, synchronous, busy_seconds)
         self._reading = self.engine.execution_options(reading=True)
+        self._connections: dict[int, Connection] = {}
         self.redact = redact
         self._broken: CorruptData | None = None
         self._writer = Worker("lra-writer")
@@ -97,17 +99,32 @@ class Database:
         """Finish what was begun and let go of the file."""
         self._writer.close()
         self._readers.close()
+        while self._connections:
+            self._connections.popitem()[1].close()
         self.engine.dispose()
 
     def _run(self, engine: Engine, work: Callable[[Transaction], T]) -> T:
         if self._broken is not None:
             raise self._broken
         try:
-            with storage_errors(self.path), engine.begin() as connection:
+            with storage_errors(self.path), self._kept(engine) as connection, connection.begin():
                 return work(Transaction(connection, self.redact))
         except CorruptData as error:
             # From the first sign of damage on, nothing more is written.
             self._broken = error
+            raise
+
+    @contextmanager
+    def _kept(self, engine: Engine) -> Generator[Connection]:
+        """This thread's own connection: taking one from the pool costs as much as a small read."""
+        thread = threading.get_ident()
+        if thread not in self._connections:
+            self._connections[thread] = engine.connect()
+        try:
+            yield self._connections[thread]
+        except BaseException:
+            # Whatever state it is in now, the next transaction does not find out.
+            self._connections.pop(thread).close()
             raise
 
 

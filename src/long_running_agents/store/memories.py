@@ -34,7 +34,7 @@ from long_running_agents.domain.memory import (
 )
 from long_running_agents.errors import NotFound
 from long_running_agents.store import memory_entries, memory_words
-from long_running_agents.store.among import among, plain
+from long_running_agents.store.among import among, among_given, packed, plain
 from long_running_agents.store.database import Transaction
 from long_running_agents.store.memory_entries import Indexing
 from long_running_agents.store.memory_tables import memories, memory_links
@@ -210,12 +210,14 @@ def visible(viewer: Viewer) -> ColumnElement[bool]:
     return and_(mine, or_(*scopes))
 
 
+# Written once: a search asks this every time, and making the statement took longer than running it.
+_MANY = select(memories).where(among_given(memories.c.id, "ids"))
+
+
 def many(tx: Transaction, viewer: Viewer, ids: Sequence[int]) -> dict[int, Memory]:
     """Those of some memories that a viewer may see, by their numbers."""
     # By number alone: asked for the owner too, the planner walks through all the owner has.
-    found = (
-        memory_of(row) for row in tx.execute(select(memories).where(among(memories.c.id, ids)))
-    )
+    found = (memory_of(row) for row in tx.execute(_MANY, {"ids": packed(ids)}))
     return {memory.id: memory for memory in found if _sees(viewer, memory)}
 
 

@@ -4,7 +4,6 @@ An entry is made from its memory alone, in the transaction that writes the memor
 replaced by numbers; a moment is in microseconds since 1970, and NEVER stands for none.
 """
 
-import json
 import struct
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from typing import Any
 from sqlalchemy import bindparam, delete, func, insert, select, text
 
 from long_running_agents.domain.memory import Kind, Memory, MemoryId, Scope
+from long_running_agents.store.among import packed
 from long_running_agents.store.database import Transaction
 from long_running_agents.store.memory_tables import memory_changes, memory_entries, memory_names
 from long_running_agents.store.prepared import Prepared
@@ -176,7 +176,7 @@ _SOME = Prepared(
 
 def some(tx: Transaction, ids: Sequence[int]) -> tuple[list[int], bytes]:
     """The entries of some memories, in the order of their ids; those that are gone are left out."""
-    rows = tx.run_all(_SOME, {"ids": json.dumps(list(ids))})
+    rows = tx.run_all(_SOME, {"ids": packed(ids)})
     return [row[0] for row in rows], b"".join([row[1] for row in rows])
 
 

@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from sqlalchemy import func, select, text
+from sqlalchemy import bindparam, func, literal_column, select, text
 
 from long_running_agents.domain.ids import SessionId, TurnId
 from long_running_agents.domain.memory import Kind, MemoryId
 from long_running_agents.store import memories
-from long_running_agents.store.among import among, plain
+from long_running_agents.store.among import among_given, packed, plain
 from long_running_agents.store.database import Transaction
 from long_running_agents.store.memories import memory_of
 from long_running_agents.store.memory_entries import Indexing
@@ -53,6 +53,20 @@ def last_said(
     return None if row is None or row[0] is None else MemoryId(row[0])
 
 
+_CONTENT = Prepared(
+    select(memory_table.c.content).where(memory_table.c.id == bindparam("memory_id"))
+)
+
+
+def last_words(
+    tx: Transaction, owner: str, session_id: SessionId, *, anew: TurnId | None = None
+) -> str:
+    """What the latest conversation memory of a session says; nothing when there is none."""
+    last = last_said(tx, owner, session_id, anew=anew)
+    row = None if last is None else tx.run(_CONTENT, {"memory_id": last})
+    return "" if row is None else str(row[0])
+
+
 def relink(
     tx: Transaction, owner: str, sessions: Iterable[SessionId | None], indexing: Indexing
 ) -> list[MemoryId]:
@@ -74,13 +88,20 @@ def relink(
     return changed
 
 
+_BEFORE = memory_table.alias()
+_WITH_CONTEXT = Prepared(
+    select(
+        memory_table.c.id,
+        func.coalesce(_BEFORE.c.content, literal_column("''")),
+        memory_table.c.content,
+    )
+    .outerjoin(_BEFORE, _BEFORE.c.id == memory_table.c.previous_id)
+    .where(among_given(memory_table.c.id, "ids"))
+    .order_by(memory_table.c.id)
+)
+
+
 def with_context(tx: Transaction, ids: Sequence[int]) -> dict[MemoryId, tuple[str, str]]:
     """Of each memory that is there, what was said just before it, and its content."""
-    before = memory_table.alias()
-    query = (
-        select(memory_table.c.id, func.coalesce(before.c.content, ""), memory_table.c.content)
-        .outerjoin(before, before.c.id == memory_table.c.previous_id)
-        .where(among(memory_table.c.id, ids))
-        .order_by(memory_table.c.id)
-    )
-    return {MemoryId(number): (said, own) for number, said, own in tx.execute(query)}
+    rows = tx.run_all(_WITH_CONTEXT, {"ids": packed(ids)})
+    return {MemoryId(number): (said, own) for number, said, own in rows}

@@ -1,12 +1,11 @@
 """Vectors of memories, kept apart by the space they belong to."""
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import bindparam, delete, func, insert, select, text
 
-from long_running_agents.store.among import among
+from long_running_agents.store.among import among, packed
 from long_running_agents.store.database import Transaction
 from long_running_agents.store.memory_tables import (
     memories,
@@ -67,7 +66,7 @@ _SOME = Prepared(
 
 def some(tx: Transaction, space_id: int, ids: Sequence[int]) -> tuple[list[int], bytes]:
     """The vectors of some memories in the order of their ids; who has none is left out."""
-    rows = tx.run_all(_SOME, {"space_": space_id, "ids": json.dumps(list(ids))})
+    rows = tx.run_all(_SOME, {"space_": space_id, "ids": packed(ids)})
     return [row[0] for row in rows], b"".join([row[1] for row in rows])
 
 

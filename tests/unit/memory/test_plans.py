@@ -32,12 +32,12 @@ async def statements(memories, work):
     """What SQLite was asked while some work was done, as it was asked."""
     seen = []
 
-    def listen(connection, *_):
-        connection.set_trace_callback(seen.append)
+    def listen(connection):
+        connection.connection.driver_connection.set_trace_callback(seen.append)
 
-    sa.event.listen(memories.database.engine, "checkout", listen)
+    sa.event.listen(memories.database.engine, "begin", listen)
     await work
-    sa.event.remove(memories.database.engine, "checkout", listen)
+    sa.event.remove(memories.database.engine, "begin", listen)
     return [text for text in dict.fromkeys(seen) if re.match(r"\s*(SELECT|UPDATE|DELETE)", text)]
 
 

@@ -9,6 +9,7 @@ from long_running_agents.domain.ids import SessionId
 from long_running_agents.domain.memory import Draft, Kind, Query
 from long_running_agents.memory.search import NO_EMBEDDER
 from long_running_agents.testing import FakeEmbedder
+from long_running_agents.testing.fake_embedder import hashed
 
 pytestmark = pytest.mark.anyio
 
@@ -170,6 +171,26 @@ async def test_memories_without_a_vector_are_counted_and_found_by_words(tmp_path
     assert mine.degraded.startswith("1 memories are not embedded yet")
     assert [hit.memory.content for hit in mine.hits] == ["green tea"]
     assert yours.degraded == ""
+
+
+class AtOnce(FakeEmbedder):
+    """Has the vector of a question without waiting, like the embedder in the box."""
+
+    def query_at_once(self, text):
+        return hashed([text])[0]
+
+
+async def test_a_vector_at_hand_is_not_waited_for_and_finds_the_same(tmp_path):
+    answers = []
+    for embedder in (FakeEmbedder(), AtOnce()):
+        async with library(tmp_path / type(embedder).__name__, embedder=embedder) as memories:
+            await memories.write_many(ME.owner, notes("green tea", "black tea", "a blue whale"))
+            written = len(embedder.asked)
+            answers.append(await memories.find(ME, Query(text="tea, green or black")))
+            waited = len(embedder.asked) - written
+    assert waited == 0
+    ranked = [[(hit.memory.content, hit.score, hit.why) for hit in each.hits] for each in answers]
+    assert ranked[0] == ranked[1] != []
 
 
 async def test_nothing_asked_finds_nothing(memories):

@@ -78,6 +78,11 @@ class BundledEmbedder:
         """The same as for a document: there is no difference in a static model."""
         return (await self.documents([text]))[0]
 
+    def query_at_once(self, text: str) -> Vectors | None:
+        """The vector of a short question, once everything is loaded."""
+        table = self._table
+        return None if table is None or len(text) > _SHORT else table.embed([text])[0]
+
     async def close(self) -> None:
         """Give the memory back."""
         self._table = None

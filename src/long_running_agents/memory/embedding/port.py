@@ -1,7 +1,7 @@
 """What an embedder is, and what all of them do alike."""
 
 from collections.abc import Sequence
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +41,15 @@ class Embedder(Protocol):
 
     async def close(self) -> None:
         """Let go of what is held. Whoever asks again afterwards may wait for it to load again."""
+        ...
+
+
+@runtime_checkable
+class QuickEmbedder(Protocol):
+    """An embedder that often has a vector at hand, so that nobody has to wait for it."""
+
+    def query_at_once(self, text: str) -> Vectors | None:
+        """The vector of a question; None when it takes longer than changing threads would."""
         ...
 
 

@@ -96,3 +96,13 @@ async def test_after_closing_it_loads_again():
     await embedder.close()
 
     assert np.array_equal(before, await embedder.query("hello"))
+
+
+async def test_a_short_question_needs_no_waiting_once_everything_is_loaded():
+    embedder = BundledEmbedder()
+    assert embedder.query_at_once("Where is the heron?") is None
+
+    waited = await embedder.query("Where is the heron?")
+
+    assert np.array_equal(embedder.query_at_once("Where is the heron?"), waited)
+    assert embedder.query_at_once("heron " * 1000) is None
