@@ -50,6 +50,7 @@ from long_running_agents.store.database import Database
 from long_running_agents.store.opening import open_database
 from long_running_agents.tools.catalog import built_in
 from long_running_agents.tools.deps import TurnDeps
+from long_running_agents.tools.workspaces import open_workspace
 
 __all__ = ["App", "open_app", "open_memories"]
 
@@ -111,8 +112,7 @@ async def open_app(
             settings = _run_settings(loaded, model, windows)
             memories = _memories(loaded, database, client, clock)
             remembering = _remembering(loaded, memories, clock)
-            allow = loaded.settings.agent.tools.allow
-            tools = [built_in(memory=memories is not None, allow=allow), *toolsets]
+            tools = [_built_in(loaded.settings, memories), *toolsets]
             app = _assemble(loaded, database, models, settings, tools, clock, remembering)
             engine = LocalEngine({WORK: app.turns.run}, clock)
             try:
@@ -129,6 +129,12 @@ async def open_app(
                 if memories is not None:
                     await memories.close()
                 await findings.close()
+
+
+def _built_in(settings: Settings, memories: Memories | None) -> AbstractToolset[TurnDeps]:
+    chosen = settings.agent.tools
+    off = {family for family, on in chosen.enable if not on}
+    return built_in(memory=memories is not None, allow=chosen.allow, off=off)
 
 
 def _memories(
@@ -167,6 +173,7 @@ def _assemble(
         settings=settings,
         memories=memories,
         recall=_recall(loaded.settings, hub, remembering),
+        workspace=open_workspace(loaded),
     )
     return App(
         loaded=loaded,

@@ -36,6 +36,7 @@ from long_running_agents.errors import (
 )
 from long_running_agents.memory.memories import Memories
 from long_running_agents.models.pricing import PriceList
+from long_running_agents.sandbox.workspace import Workspace
 from long_running_agents.store.database import Database
 from long_running_agents.tools.containment import Containment
 from long_running_agents.tools.deps import TurnDeps
@@ -81,8 +82,10 @@ class TurnRunner:
         settings: RunSettings,
         memories: Memories | None = None,
         recall: Recall | None = None,
+        workspace: Workspace | None = None,
     ) -> None:
         self._memories = memories
+        self._workspace = workspace
         self._recall = recall
         self._database = database
         self._hub = hub
@@ -152,6 +155,7 @@ class TurnRunner:
                 owner=self._settings.owner,
                 agent=self._settings.agent,
                 memories=self._memories,
+                workspace=self._workspace,
             ),
             model=run.words.choices()[0].model,
             model_settings=self._settings.model,

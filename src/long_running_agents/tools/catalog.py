@@ -5,7 +5,9 @@ from collections.abc import Container
 from pydantic_ai.toolsets import FunctionToolset
 
 from long_running_agents.tools.conversations import conversations
+from long_running_agents.tools.data import data_tools
 from long_running_agents.tools.deps import TurnDeps
+from long_running_agents.tools.files import file_tools
 from long_running_agents.tools.memory import memory_tools
 from long_running_agents.tools.results import results
 from long_running_agents.tools.selection import tool_search
@@ -14,21 +16,30 @@ from long_running_agents.tools.tasks import task_tools
 
 def families() -> list[FunctionToolset[TurnDeps]]:
     """Every toolset there is."""
-    return [memory_tools(), conversations(), task_tools(), results(), tool_search()]
+    return [
+        memory_tools(),
+        conversations(),
+        task_tools(),
+        file_tools(),
+        data_tools(),
+        results(),
+        tool_search(),
+    ]
 
 
 def built_in(
-    *, memory: bool = True, allow: Container[str] | None = None
+    *, memory: bool = True, allow: Container[str] | None = None, off: Container[str] = ()
 ) -> FunctionToolset[TurnDeps]:
     """All their tools as one toolset: the library prepares each toolset anew at every step.
 
     Args:
         memory: Whether there is a memory to work with.
         allow: The names of the tools that may run; what may not is not even offered.
+        off: The names of families that are switched off.
     """
     tools = FunctionToolset[TurnDeps](id="built-in")
     for family in families():
-        if family.id == "memory" and not memory:
+        if (family.id == "memory" and not memory) or str(family.id) in off:
             continue
         for tool in family.tools.values():
             if allow is None or tool.name in allow:

@@ -8,6 +8,7 @@ from long_running_agents.domain.ports import Clock
 from long_running_agents.domain.session import MINE
 from long_running_agents.domain.turn import Turn
 from long_running_agents.memory.memories import Memories
+from long_running_agents.sandbox.workspace import Workspace
 from long_running_agents.store.database import Database
 
 
@@ -25,3 +26,5 @@ class TurnDeps:
     """What the agent is called."""
     memories: Memories | None = None
     """What is remembered; None when that is switched off."""
+    workspace: Workspace | None = None
+    """The agent's folder; None when there is none."""

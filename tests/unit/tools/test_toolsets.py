@@ -139,8 +139,11 @@ async def test_every_built_in_tool_declares_its_effect(desk):
         for name, tool in toolset.tools.items()
     }
     assert set(declared) == set(model.tools_offered[0])
-    assert {name for name, kind in declared.items() if kind is Effect.ONCE} == set()
+    assert {name for name, kind in declared.items() if kind is Effect.ONCE} == {
+        "edit_file", "write_file",
+    }  # fmt: skip
     assert {name for name, kind in declared.items() if kind is Effect.READ} == {
         "get_recent_conversations", "list_tasks", "get_task_state", "read_result", "search_tools",
-        "search_memory", "memory_search",
+        "search_memory", "memory_search", "list_files", "list_directory", "read_file",
+        "search_files", "data_view",
     }  # fmt: skip
