@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 
 from long_running_agents.domain.ports import Clock
-from long_running_agents.errors import LimitReached, UsageError
+from long_running_agents.errors import LimitReached, NotFound, PathRefused, UsageError
 from long_running_agents.sandbox import errand
 from long_running_agents.sandbox.editing import replaced
 from long_running_agents.sandbox.encoding import encoding_of
@@ -21,6 +21,7 @@ NOISE = frozenset(
 )
 """Folders that nobody means, unless they name them."""
 
+_ERRORS = {kind.code: kind for kind in (NotFound, PathRefused, UsageError)}
 _MOST_LISTED = 500
 _LARGEST_EDIT = 16 << 20
 _SEARCH = "long_running_agents.sandbox.searching"
@@ -92,7 +93,8 @@ async def found(workspace: Workspace, wanted: Search, clock: Clock) -> str:
     report = await errand.run(_SEARCH, request, _BOUNDS, clock)
     failed = next((line for line in report.lines if "error" in line), None)
     if failed is not None:
-        raise UsageError(str(failed["error"]), hint=str(failed["hint"]))
+        kind = _ERRORS.get(failed["code"], UsageError)
+        raise kind(str(failed["error"]), hint=str(failed["hint"]))
     hits = [line for line in report.lines if "path" in line]
     if not hits and report.cut_short:
         raise LimitReached(

@@ -31,7 +31,7 @@ def search(request: Json) -> Iterator[Json]:
     try:
         yield from _found(workspace, request)
     except LraError as error:
-        yield {"error": error.message, "hint": error.hint}
+        yield {"error": error.message, "hint": error.hint, "code": error.code}
 
 
 def _found(workspace: Workspace, request: Json) -> Iterator[Json]:

@@ -28,12 +28,13 @@ class Desk:
             turn=turn, clock=FrozenClock(NOON), database=database, announce=self.rung.extend
         )
         self._count = 0
+        self._tools = built_in()
 
     async def call(self, tool, call_id=None, **args):
         self._count += 1
         asked = ToolCall(tool, args, call_id or f"c{self._count}")
         model = ScriptedModel([calls(asked), say("done")])
-        agent = Agent(model, toolsets=[built_in()], deps_type=TurnDeps)
+        agent = Agent(model, toolsets=[self._tools], deps_type=TurnDeps)
         result = await agent.run("go", deps=self.deps)
         [part] = [
             part
