@@ -26,8 +26,9 @@ def serve(work: Callable[[Json], Iterable[Json]]) -> None:
     confine(Bounds(**asked["bounds"]))
     try:
         for line in work(asked["request"]):
+            # At once: what was found counts, even if the rest never ends.
             sys.stdout.write(json.dumps(line) + "\n")
-        sys.stdout.flush()
+            sys.stdout.flush()
     except MemoryError:
         os._exit(OUT_OF_MEMORY)
 

@@ -82,7 +82,9 @@ def _heading(path: str, size: int, page: Page) -> str:
     return f"{words} Read on with read_file(path={path!r}, {where})."
 
 
-async def found(workspace: Workspace, wanted: Search, clock: Clock) -> str:
+async def found(
+    workspace: Workspace, wanted: Search, clock: Clock, bounds: errand.Bounds = _BOUNDS
+) -> str:
     """Files, or lines in them, one in each line."""
     request: Json = {
         "root": str(workspace.root),
@@ -90,7 +92,7 @@ async def found(workspace: Workspace, wanted: Search, clock: Clock) -> str:
         "closed": sorted(NOISE),
         **asdict(wanted),
     }
-    report = await errand.run(_SEARCH, request, _BOUNDS, clock)
+    report = await errand.run(_SEARCH, request, bounds, clock)
     failed = next((line for line in report.lines if "error" in line), None)
     if failed is not None:
         kind = _ERRORS.get(failed["code"], UsageError)

@@ -134,7 +134,7 @@ def _collect(
                 continue
             return _cut(lines, rest, room, first, column, wanted)
     if rest:
-        lines.append(rest)
+        lines.append(rest.removesuffix("\r"))
     return lines, None
 
 

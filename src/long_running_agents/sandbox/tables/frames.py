@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 _PLACE = "\0place"
 _SEED = 20
 _CELL = 200
+_EXACT = 100_000
+"""Up to so many rows, different values are counted exactly."""
 _ALONE = 20
 """Up to so many rows are read one by one; more in one pass."""
 _LOOKED_AT = 10_000
@@ -68,7 +70,7 @@ def answered(frame: "pl.LazyFrame", question: Question) -> dict[str, Any]:
         "chosen": chosen,
     }
     if question.look is Look.DESCRIBE:
-        return answer | {"table": _described(kept, chosen, schema)}
+        return answer | {"table": _described(kept, chosen, schema, matching)}
     rows = _rows(frame, question, schema, matching).select(chosen).collect(engine="streaming")
     return answer | {"table": [[_text(value) for value in row] for row in rows.rows()]}
 
@@ -127,7 +129,7 @@ def _typed(value: object, kind: "pl.DataType", condition: Condition) -> Any:
     """A value as something that can be compared with a column."""
     try:
         return _converted(value, kind)
-    except (TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError) as error:
         raise UsageError(
             f"{value!r} cannot be compared with the column {condition['column']!r},"
             f" which is {_type_name(kind)}."
@@ -207,27 +209,45 @@ def _places(numbered: "pl.LazyFrame", question: Question, matching: int) -> list
     return found[::-1] if backwards else found
 
 
-def _described(frame: "pl.LazyFrame", names: Sequence[str], schema: "pl.Schema") -> list[list[str]]:
-    """For each column: how many values, how many missing, smallest, largest, mean, different."""
+def _described(
+    frame: "pl.LazyFrame", names: Sequence[str], schema: "pl.Schema", matching: int
+) -> list[list[str]]:
+    """For each column: its type, and what `_measures` tells."""
+    exact = matching <= _EXACT
+    wanted = [_measures(name, schema[name], exact=exact) for name in names]
+    asked = [
+        measure.alias(f"{place} {part}")
+        for place, measures in enumerate(wanted)
+        for part, measure in enumerate(measures)
+    ]
+    [found] = frame.select(asked).collect(engine="streaming").rows()
+    told = iter(found)
+    table: list[list[str]] = []
+    for name, measures in zip(names, wanted, strict=True):
+        cells = [_text(next(told)) for _ in measures]
+        if cells[-1] and not exact:
+            cells[-1] = f"about {cells[-1]}"
+        table.append([name, _type_name(schema[name]), *cells])
+    return table
+
+
+def _measures(name: str, kind: "pl.DataType", *, exact: bool) -> "list[pl.Expr]":
+    """How many values, how many missing, the smallest, the largest, the mean, how many different.
+
+    Counting what is different needs memory for all of it, so many are counted approximately.
+    """
     import polars as pl  # noqa: PLC0415 - an extra
 
-    asked: list[pl.Expr] = []
-    for place, name in enumerate(names):
-        column, kind = pl.col(name), schema[name]
-        plain = not kind.is_nested() and kind != pl.Binary
-        asked += [
-            column.count().alias(f"{place} count"),
-            column.null_count().alias(f"{place} null"),
-            (column.min() if plain else pl.lit(None)).alias(f"{place} min"),
-            (column.max() if plain else pl.lit(None)).alias(f"{place} max"),
-            (column.mean() if kind.is_numeric() else pl.lit(None)).alias(f"{place} mean"),
-            (column.approx_n_unique() if plain else pl.lit(None)).alias(f"{place} unique"),
-        ]
-    [found] = frame.select(asked).collect(engine="streaming").rows(named=True)
-    parts = ("count", "null", "min", "max", "mean", "unique")
+    column, nothing = pl.col(name), pl.lit(None)
+    counts = [column.count(), column.null_count()]
+    if kind.is_nested() or kind == pl.Binary:
+        return [*counts, nothing, nothing, nothing, nothing]
     return [
-        [name, _type_name(schema[name]), *(_text(found[f"{place} {part}"]) for part in parts)]
-        for place, name in enumerate(names)
+        *counts,
+        column.min(),
+        column.max(),
+        column.mean() if kind.is_numeric() else nothing,
+        column.n_unique() if exact else column.approx_n_unique(),
     ]
 
 

@@ -21,7 +21,15 @@ _NAMED = 50
 _MEASURES = ("column", "type", "values", "missing", "smallest", "largest", "mean", "different")
 
 
-async def view(workspace: Workspace, path: str, question: Question, clock: Clock) -> str:
+async def view(
+    workspace: Workspace,
+    path: str,
+    question: Question,
+    clock: Clock,
+    *,
+    seconds: float = _SECONDS,
+    memory: int = _MEMORY,
+) -> str:
     """What is to be seen of a table in a workspace.
 
     Raises:
@@ -38,7 +46,7 @@ async def view(workspace: Workspace, path: str, question: Question, clock: Clock
         size = os.fstat(file).st_size
         if size == 0:
             raise UsageError(f"{path!r} is empty.")
-        bounds = errand.Bounds(seconds=_SECONDS, memory=_MEMORY, mapped=size, written=UNPACKED)
+        bounds = errand.Bounds(seconds=seconds, memory=memory, mapped=size, written=UNPACKED)
         request: Json = {
             "file": file,
             "name": path.rpartition("/")[2],
