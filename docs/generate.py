@@ -32,7 +32,9 @@ _NOTICE = "<!-- Made by docs/generate.py; change the code it describes, then run
 _RESERVED = (
     "gateway",
     "agent.deep_work",
-    "agent.tools.enable",
+    "agent.tools.enable.shell",
+    "agent.tools.enable.fetch",
+    "agent.tools.enable.pyexe",
     "sessions.directory",
     "reflection",
 )
@@ -251,7 +253,7 @@ def tools_page() -> str:
                 for argument, about in schema["properties"].items()
             ]
             parts.append(
-                f"### `{name}`\n\n{tool.description} Effect: **{effect_of(tool.tool_def)}**.\n\n"
+                f"### `{name}`\n\n{tool.description} Effect: {_effect(tool.tool_def)}.\n\n"
                 + table(["argument", "default", "meaning"], rows)
             )
     return page(
@@ -263,6 +265,11 @@ def tools_page() -> str:
         " since only there something may be left out.",
         *parts,
     )
+
+
+def _effect(tool: Any) -> str:
+    usual, careful = effect_of(tool, {}), effect_of(tool)
+    return f"**{usual}**" if usual is careful else f"**{usual}** by default, else **{careful}**"
 
 
 def commands_page() -> str | None:

@@ -113,7 +113,7 @@ async def open_app(
             settings = _run_settings(loaded, model, windows)
             memories = _memories(loaded, database, client, clock)
             remembering = _remembering(loaded, memories, clock)
-            hands = hands_of(loaded, workspace(loaded), clock)
+            hands = hands_of(loaded, clock)
             tools = [switched_on(loaded.settings), *toolsets]
             app = _assemble(loaded, database, models, settings, tools, clock, remembering, hands)
             engine = LocalEngine({WORK: app.turns.run}, clock)

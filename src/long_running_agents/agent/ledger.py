@@ -72,7 +72,9 @@ class Ledger(Ring):
                 position=place,
                 tool=part.tool_name,
                 args=part.args_as_json_str(),
-                effect=effect_of(tools.get(part.tool_name)),
+                effect=effect_of(
+                    tools.get(part.tool_name), part.args_as_dict(raise_if_invalid=False)
+                ),
                 # A call nobody has to agree to starts as soon as it is written down, so its
                 # intent needs no write of its own.
                 state=CallState.STARTED if self.free(part.tool_name) else CallState.REQUESTED,

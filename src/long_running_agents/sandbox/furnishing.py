@@ -3,6 +3,7 @@
 import asyncio
 import os
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from long_running_agents.errors import PathRefused, SandboxUnavailable
@@ -24,7 +25,7 @@ async def furnished(spec: SandboxSpec, *, apart: bool = True) -> Room:
     room = await asyncio.to_thread(_folder, spec, apart=apart)
     try:
         if apart:
-            room.hidden = await asyncio.to_thread(_hidden, room.workspace.root)
+            room.hidden = await asyncio.to_thread(_hidden, room.workspace.root, spec.hidden)
         if spec.network and apart:
             proxy = Proxy(spec.network, room.folder / "proxy.sock")
             await proxy.open(owner=room.user)
@@ -68,9 +69,11 @@ def _make_sure_of(path: Path, *, is_folder: bool) -> None:
         path.touch(exist_ok=True)
 
 
-def _hidden(root: Path) -> list[tuple[str, bool]]:
+def _hidden(root: Path, named: Sequence[str]) -> list[tuple[str, bool]]:
+    """What is to be covered in a workspace, and whether each is a folder."""
+    also = [(path, (root / path).is_dir()) for path in named if (root / path).exists()]
     try:
-        return sensitive_in(root)
+        return [*sensitive_in(root), *also]
     except PathRefused as error:
         raise SandboxUnavailable(error.message, hint=error.hint) from error
 

@@ -5,6 +5,7 @@ import os
 import sys
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from long_running_agents.config.settings import SandboxSettings
@@ -17,6 +18,7 @@ from long_running_agents.sandbox.port import Probe, SandboxBackend
 from long_running_agents.sandbox.sandboxes import Sandboxes, swept
 from long_running_agents.sandbox.session_sandboxes import SessionSandboxes
 from long_running_agents.sandbox.spec import MEGABYTE, Limits, SandboxSpec
+from long_running_agents.sandbox.workspace import Workspace
 
 LAYERS = "sandbox/packages"
 """Where packages are built, in a home."""
@@ -84,18 +86,13 @@ def served(settings: SandboxSettings) -> SandboxSettings:
 
 
 def spec_of(
-    settings: SandboxSettings,
-    *,
-    workspace: Path | None = None,
-    protected: tuple[str, ...] = (),
-    layers: Path | None = None,
+    settings: SandboxSettings, *, workspace: Path | None = None, layers: Path | None = None
 ) -> SandboxSpec:
     """The usual sandbox of these settings.
 
     Args:
         settings: The settings.
         workspace: The folder seen as /workspace; None makes one for each sandbox.
-        protected: What in it code may read and not change.
         layers: Where packages are built; without them, or before that, there are none.
     """
     limits = Limits(
@@ -110,11 +107,7 @@ def spec_of(
         wanted = [*settings.packages, *packages.added(layers)]
         built = python and packages.find(wanted, layers, python)
     return SandboxSpec(
-        workspace=workspace,
-        protected=protected,
-        limits=limits,
-        network=settings.network,
-        packages=built or None,
+        workspace=workspace, limits=limits, network=settings.network, packages=built or None
     )
 
 
@@ -123,13 +116,14 @@ def session_sandboxes(
     variables: Mapping[str, str],
     clock: Clock,
     *,
-    workspace: Path,
+    workspace: Workspace,
     layers: Path,
 ) -> SessionSandboxes:
     """The sandboxes of an agent's conversations; nothing is started yet."""
 
     def spec() -> SandboxSpec:
-        return spec_of(settings, workspace=workspace, protected=PROTECTED, layers=layers)
+        usual = spec_of(settings, workspace=workspace.root, layers=layers)
+        return replace(usual, protected=PROTECTED, hidden=tuple(sorted(workspace.hidden)))
 
     def install(wanted: Sequence[str]) -> None:
         python = interpreter.find()

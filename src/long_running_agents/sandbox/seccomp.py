@@ -2,7 +2,7 @@
 
 import errno
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from long_running_agents.sandbox.syscalls import Machine
@@ -51,18 +51,22 @@ class Instruction:
         return struct.pack("<HBBI", self.code, self.yes, self.no, self.value)
 
 
-def build(machine: Machine, *, memory_files: bool) -> bytes:
+def build(machine: Machine, *, memory_files: bool, also: Iterable[int] = ()) -> bytes:
     """The filter for a processor.
 
     Args:
         machine: The processor.
         memory_files: Whether memory may be kept in anonymous files. Where no cgroup counts it,
             nobody would.
+        also: Numbers of further calls to refuse.
     """
-    return b"".join(step.packed() for step in program(machine, memory_files=memory_files))
+    steps = program(machine, memory_files=memory_files, also=also)
+    return b"".join(step.packed() for step in steps)
 
 
-def program(machine: Machine, *, memory_files: bool) -> Iterator[Instruction]:
+def program(
+    machine: Machine, *, memory_files: bool, also: Iterable[int] = ()
+) -> Iterator[Instruction]:
     """The steps of the filter."""
     yield Instruction(_LOAD, _ARCHITECTURE)
     yield Instruction(_EQUAL, machine.audit, yes=1)
@@ -72,7 +76,7 @@ def program(machine: Machine, *, memory_files: bool) -> Iterator[Instruction]:
     yield Instruction(_RETURN, _KILL)
     yield Instruction(_AT_LEAST, machine.newest + 1, no=1)
     yield Instruction(_RETURN, _ERROR | errno.ENOSYS)
-    for number in machine.forbidden:
+    for number in (*also, *machine.forbidden):
         yield from _refuse(number, errno.EPERM)
     if not memory_files:
         yield from _refuse(machine.memfd_create, errno.ENOSYS)

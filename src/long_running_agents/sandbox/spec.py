@@ -44,6 +44,8 @@ class SandboxSpec:
     """The folder seen as /workspace; None makes one that goes away with the sandbox."""
     protected: tuple[str, ...] = ()
     """Paths of the workspace that code may read and not change; one that ends in / is a folder."""
+    hidden: tuple[str, ...] = ()
+    """Further paths of the workspace that code must not see; secrets are always covered."""
     limits: Limits = field(default_factory=Limits)
     network: tuple[str, ...] = ()
     """Hosts that may be reached, such as example.org, *.example.org or example.org:8443."""

@@ -1,16 +1,24 @@
 """A folder that cannot be left: the kernel resolves each path, beneath it and without links."""
 
-import ctypes
 import errno
 import os
+import posixpath
 import re
+import secrets
 import stat
-import struct
-from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+import threading
+from collections.abc import Callable, Collection, Container, Generator, Iterator
+from contextlib import contextmanager, suppress
+from itertools import islice
 from pathlib import Path
 
-from long_running_agents.errors import NotFound, PathRefused
+from long_running_agents.errors import Busy, NotFound, PathRefused, Unavailable
+from long_running_agents.sandbox.resolving import (
+    ALWAYS,
+    has_openat2,
+    open_beneath,
+    open_by_parts,
+)
 from long_running_agents.sandbox.result import FileEntry
 
 SEEN_AS = "/workspace"
@@ -21,10 +29,8 @@ _LARGEST_FILE = 64 << 20
 _MOST_ENTRIES = 10_000
 _MOST_SENSITIVE = 1000
 
-_OPENAT2 = 437
-_NO_XDEV, _NO_MAGICLINKS, _NO_SYMLINKS, _BENEATH = 1, 2, 4, 8
-_RESOLVE = _NO_XDEV | _NO_MAGICLINKS | _NO_SYMLINKS | _BENEATH
-_ALWAYS = os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY | os.O_NOFOLLOW
+_DEEPEST = 64
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | ALWAYS
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _SENSITIVE = re.compile(
@@ -69,17 +75,27 @@ def relative(path: str) -> str:
 class Workspace:
     """The agent's folder, as far as tools can reach."""
 
-    def __init__(self, root: Path, *, owner: int | None = None, openat2: bool = True) -> None:
+    def __init__(
+        self,
+        root: Path,
+        *,
+        owner: int | None = None,
+        openat2: bool = True,
+        hidden: Collection[str] = (),
+    ) -> None:
         """Take a folder that exists.
 
         Args:
             root: The folder.
             owner: Whom new files belong to, if not to us.
             openat2: Whether to try the kernel's own resolution; without it each part is opened.
+            hidden: Paths in it that are out of reach, with all that is below them.
         """
         self.root = root
+        self.hidden = frozenset(hidden)
         self._owner = owner
-        self._openat2 = openat2 and _has_openat2()
+        self._openat2 = openat2 and has_openat2()
+        self._changing = threading.Lock()
 
     def read(self, path: str, *, offset: int = 0, limit: int = _LARGEST_FILE) -> bytes:
         """Read a file, or a part of it."""
@@ -95,19 +111,52 @@ class Workspace:
         """Write a file; folders on the way are made."""
         self._make_folders(path)
         mode = os.O_WRONLY | os.O_CREAT | (os.O_APPEND if append else 0)
-        with self.opened(path, mode) as file:
+        with self._changing, self.opened(path, mode) as file:
             # Not by O_TRUNC: a second name of a file elsewhere must be noticed first.
             if not append:
                 os.ftruncate(file, 0)
-            left = memoryview(content)
-            while left:
-                left = left[os.write(file, left) :]
+            _write_all(file, content)
             self._give(file)
+
+    def replace(self, path: str, content: bytes) -> None:
+        """Write all of a file, at once: whoever reads it finds the old or the new content."""
+        self._make_folders(path)
+        with self._changing:
+            try:
+                with self.opened(path, os.O_RDONLY) as file:
+                    old = os.fstat(file)
+            except NotFound:
+                old = None
+            self._put(path, content, old)
+
+    def edit(self, path: str, change: Callable[[bytes], bytes], *, largest: int) -> None:
+        """Replace a file by what a function makes of it.
+
+        Args:
+            path: The file.
+            change: Makes the new content; what it raises leaves the file as it is.
+            largest: The most bytes the file may have.
+
+        Raises:
+            PathRefused: The file is larger.
+            Busy: Somebody else changed it in the meantime.
+        """
+        with self._changing:
+            with self.opened(path, os.O_RDONLY) as file:
+                old = os.fstat(file)
+            if old.st_size > largest:
+                raise PathRefused(
+                    f"{path!r} has {old.st_size} bytes, too many to edit in one piece.",
+                    hint="Change it with a program.",
+                )
+            before = self.read(path)
+            after = change(before)
+            if after != before:
+                self._put(path, after, old, same=True)
 
     def remove(self, path: str) -> None:
         """Delete a file or an empty folder."""
-        folder, _, name = relative(path).rstrip("/").rpartition("/")
-        parent = self._open(folder or ".", os.O_RDONLY | os.O_DIRECTORY)
+        parent, name = self._place(path)
         try:
             if stat.S_ISDIR(os.lstat(name, dir_fd=parent).st_mode):
                 os.rmdir(name, dir_fd=parent)
@@ -123,12 +172,33 @@ class Workspace:
         with self.opened(path, os.O_RDONLY) as file:
             return os.fstat(file).st_size
 
-    def entries(self, path: str = ".", *, depth: int = 1) -> list[FileEntry]:
-        """List a folder; links, devices and sensitive names are left out."""
-        start = relative(path).strip("/") or "."
+    def entries(
+        self,
+        path: str = ".",
+        *,
+        depth: int = 1,
+        most: int = _MOST_ENTRIES,
+        closed: Container[str] = (),
+    ) -> list[FileEntry]:
+        """List a folder; links, devices and sensitive names are left out.
+
+        Args:
+            path: The folder.
+            depth: How many levels to list.
+            most: How many entries to stop at.
+            closed: Names of folders that are listed, but not entered.
+        """
+        found = islice(self.walk(path, depth=depth, closed=closed), most)
+        return sorted(found, key=lambda entry: entry.path)
+
+    def walk(
+        self, path: str = ".", *, depth: int = _DEEPEST, closed: Container[str] = ()
+    ) -> Iterator[FileEntry]:
+        """The same one by one, each folder before what is in it."""
+        start = posixpath.normpath(self._inside(path))
         top = self._open(start, os.O_RDONLY | os.O_DIRECTORY)
         prefix = "" if start == "." else f"{start}/"
-        return sorted(self._walk(top, prefix, depth), key=lambda entry: entry.path)
+        return self._walk(top, prefix, depth, closed)
 
     @contextmanager
     def opened(self, path: str, flags: int) -> Generator[int]:
@@ -138,7 +208,7 @@ class Workspace:
             PathRefused: It is none, or outside.
             NotFound: There is no such file.
         """
-        file = self._open(relative(path), flags)
+        file = self._open(self._inside(path), flags)
         try:
             about = os.fstat(file)
             if not stat.S_ISREG(about.st_mode):
@@ -149,33 +219,78 @@ class Workspace:
         finally:
             os.close(file)
 
-    def _walk(self, folder: int, prefix: str, depth: int) -> Iterator[FileEntry]:
-        count = 0
+    def _walk(
+        self, folder: int, prefix: str, depth: int, closed: Container[str]
+    ) -> Iterator[FileEntry]:
         try:
-            names = os.listdir(folder)
-            for name in names:
-                if is_sensitive(name) or _CONTROL.search(name):
-                    continue
-                about = _about(name, folder)
+            for name in sorted(os.listdir(folder)):
+                path = prefix + _shown(name)
+                about = None if self._unseen(name, path) else _about(name, folder)
                 if about is None:
                     continue
-                count += 1
-                if count > _MOST_ENTRIES:
-                    return
                 is_folder = stat.S_ISDIR(about.st_mode)
-                yield FileEntry(
-                    path=prefix + _shown(name),
-                    size=0 if is_folder else about.st_size,
-                    folder=is_folder,
-                )
-                if is_folder and depth > 1:
-                    below = os.open(name, os.O_RDONLY | os.O_DIRECTORY | _ALWAYS, dir_fd=folder)
-                    yield from self._walk(below, f"{prefix}{_shown(name)}/", depth - 1)
+                yield FileEntry(path=path, size=0 if is_folder else about.st_size, folder=is_folder)
+                if is_folder and depth > 1 and name not in closed:
+                    below = _below(name, folder)
+                    if below is not None:
+                        yield from self._walk(below, f"{path}/", depth - 1, closed)
         finally:
             os.close(folder)
 
+    def _inside(self, path: str) -> str:
+        inside = relative(path)
+        # No link is ever followed, so the words of a path say where it leads.
+        parts = posixpath.normpath(inside).split("/")
+        if any("/".join(parts[:count]) in self.hidden for count in range(1, len(parts) + 1)):
+            raise PathRefused(f"{path!r} is not for tools.", hint="Ask the user.")
+        return inside
+
+    def _unseen(self, name: str, path: str) -> bool:
+        return is_sensitive(name) or bool(_CONTROL.search(name)) or path in self.hidden
+
+    def _place(self, path: str) -> tuple[int, str]:
+        """The folder of a file, opened, and the file's name in it."""
+        folder, _, name = self._inside(path).rstrip("/").rpartition("/")
+        if name in ("", ".", ".."):
+            raise PathRefused(f"{path!r} is not a file.")
+        return self._open(folder or ".", os.O_RDONLY | os.O_DIRECTORY), name
+
+    def _put(
+        self, path: str, content: bytes, old: os.stat_result | None, *, same: bool = False
+    ) -> None:
+        """Write beside a file, then rename: the name changes from the old to the new at once."""
+        folder, name = self._place(path)
+        beside = f".lra-{secrets.token_hex(8)}.part"
+        try:
+            file = os.open(beside, _NEW, 0o600, dir_fd=folder)
+            try:
+                _write_all(file, content)
+                self._dress(file, old)
+                os.fsync(file)
+            finally:
+                os.close(file)
+            if same and not _unchanged(name, folder, old):
+                raise Busy(f"{path!r} was changed in the meantime.", hint="Read it again.")
+            # A link that took the file's place by now is replaced, not followed.
+            os.rename(beside, name, src_dir_fd=folder, dst_dir_fd=folder)
+            os.fsync(folder)
+        except OSError as error:
+            raise _not_written(path, error) from error
+        finally:
+            with suppress(FileNotFoundError):
+                os.unlink(beside, dir_fd=folder)
+            os.close(folder)
+
+    def _dress(self, file: int, old: os.stat_result | None) -> None:
+        """Give a file the rights and the owner of the one it replaces."""
+        os.fchmod(file, 0o644 if old is None else old.st_mode & 0o777)
+        if old is None:
+            self._give(file)
+        elif os.geteuid() == 0:
+            os.fchown(file, old.st_uid, old.st_gid)
+
     def _make_folders(self, path: str) -> None:
-        parts = relative(path).split("/")[:-1]
+        parts = self._inside(path).split("/")[:-1]
         for count in range(1, len(parts) + 1):
             part = parts[count - 1]
             if part in ("", ".", ".."):
@@ -194,9 +309,9 @@ class Workspace:
 
     def _open(self, path: str, flags: int) -> int:
         root = os.open(self.root, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
-        opener = _open_beneath if self._openat2 else _open_by_parts
+        opener = open_beneath if self._openat2 else open_by_parts
         try:
-            return opener(root, path, flags | _ALWAYS)
+            return opener(root, path, flags | ALWAYS)
         except OSError as error:
             raise _refusal(path, error) from error
         finally:
@@ -237,49 +352,31 @@ def _about(name: str, folder: int) -> os.stat_result | None:
     return about if stat.S_ISDIR(about.st_mode) or stat.S_ISREG(about.st_mode) else None
 
 
+def _below(name: str, folder: int) -> int | None:
+    try:
+        return os.open(name, os.O_RDONLY | os.O_DIRECTORY | ALWAYS, dir_fd=folder)
+    except OSError:
+        # Gone by now, or not for us.
+        return None
+
+
+def _unchanged(name: str, folder: int, old: os.stat_result | None) -> bool:
+    now = _about(name, folder)
+    return (now is None and old is None) or (
+        now is not None
+        and old is not None
+        and (now.st_ino, now.st_size, now.st_mtime_ns) == (old.st_ino, old.st_size, old.st_mtime_ns)
+    )
+
+
+def _write_all(file: int, content: bytes) -> None:
+    left = memoryview(content)
+    while left:
+        left = left[os.write(file, left) :]
+
+
 def _shown(name: str) -> str:
     return name.encode("utf-8", "replace").decode("utf-8")
-
-
-def _open_beneath(root: int, path: str, flags: int) -> int:
-    how = struct.pack("QQQ", flags, 0o644 if flags & os.O_CREAT else 0, _RESOLVE)
-    library = ctypes.CDLL(None, use_errno=True)
-    file = library.syscall(_OPENAT2, root, os.fsencode(path), how, len(how))
-    if file < 0:
-        code = ctypes.get_errno()
-        raise OSError(code, os.strerror(code))
-    return file
-
-
-def _open_by_parts(root: int, path: str, flags: int) -> int:
-    """The same for kernels without openat2: one part at a time, following nothing."""
-    if path.startswith("/"):
-        raise OSError(errno.EXDEV, "outside")
-    parts = [part for part in path.split("/") if part not in ("", ".")] or ["."]
-    here = os.dup(root)
-    try:
-        for part in parts[:-1]:
-            if part == "..":
-                raise OSError(errno.EXDEV, "outside")
-            below = os.open(part, os.O_RDONLY | os.O_DIRECTORY | _ALWAYS, dir_fd=here)
-            os.close(here)
-            here = below
-        if parts[-1] == "..":
-            raise OSError(errno.EXDEV, "outside")
-        return os.open(parts[-1], flags, 0o644, dir_fd=here)
-    finally:
-        os.close(here)
-
-
-def _has_openat2() -> bool:
-    root = os.open("/", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.close(_open_beneath(root, ".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC))
-    except OSError:
-        return False
-    finally:
-        os.close(root)
-    return True
 
 
 def _refusal(path: str, error: OSError) -> PathRefused | NotFound:
@@ -291,3 +388,7 @@ def _refusal(path: str, error: OSError) -> PathRefused | NotFound:
             f"{shown!r} leads out of the workspace.", hint="Use a path inside it, without links."
         )
     return PathRefused(f"{shown!r} cannot be opened: {os.strerror(error.errno or 0)}.")
+
+
+def _not_written(path: str, error: OSError) -> Unavailable:
+    return Unavailable(f"{path!r} was not written: {os.strerror(error.errno or 0)}.")

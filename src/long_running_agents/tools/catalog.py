@@ -7,7 +7,9 @@ from pydantic_ai.toolsets import FunctionToolset
 from long_running_agents.config import Settings
 from long_running_agents.tools.code import code_tools, shell_tools
 from long_running_agents.tools.conversations import conversations
+from long_running_agents.tools.data import data_tools
 from long_running_agents.tools.deps import TurnDeps
+from long_running_agents.tools.files import file_tools
 from long_running_agents.tools.memory import memory_tools
 from long_running_agents.tools.results import results
 from long_running_agents.tools.selection import tool_search
@@ -24,6 +26,8 @@ def families(*, network: bool = False) -> list[FunctionToolset[TurnDeps]]:
         memory_tools(),
         conversations(),
         task_tools(),
+        file_tools(),
+        data_tools(),
         code_tools(network=network),
         shell_tools(network=network),
         results(),
@@ -52,16 +56,15 @@ def built_in(
     return tools
 
 
+_FAMILIES = {"pyexe": "code", "fetch": "web"}
+"""Families that have another name than their switch."""
+
+
 def switched_on(settings: Settings) -> FunctionToolset[TurnDeps]:
     """The built-in tools that a home's settings allow."""
-    enabled = settings.agent.tools.enable
-    switches = {
-        "memory": settings.memory.enabled,
-        "code": enabled.pyexe,
-        "shell": enabled.shell,
-    }
+    off = {_FAMILIES.get(name, name) for name, on in settings.agent.tools.enable if not on}
+    if not settings.memory.enabled:
+        off.add("memory")
     return built_in(
-        without=[family for family, on in switches.items() if not on],
-        allow=settings.agent.tools.allow,
-        network=bool(settings.sandbox.network),
+        without=off, allow=settings.agent.tools.allow, network=bool(settings.sandbox.network)
     )

@@ -1,6 +1,6 @@
 """What a tool says of itself: what running it again would do, what it can do, whom it quotes."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from pydantic_ai.tools import ToolDefinition
@@ -11,10 +11,16 @@ _KEY = "effect"
 _ALIAS = "alias"
 _POWERS = "powers"
 _FOREIGN = "foreign"
+_UNLESS = "once_unless"
 
 
 def effect(
-    kind: Effect, *, alias: bool = False, powers: Iterable[Power] = (), foreign: bool = False
+    kind: Effect,
+    *,
+    alias: bool = False,
+    powers: Iterable[Power] = (),
+    foreign: bool = False,
+    once_unless: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
     """Metadata for a tool: ``@tools.tool(metadata=effect(Effect.READ))``.
 
@@ -23,6 +29,8 @@ def effect(
         alias: Whether it is another name for a tool that there is already.
         powers: What else it can do.
         foreign: Whether its results are somebody else's words, such as a page's.
+        once_unless: Arguments and their values; a call that gives another value to one of them is
+            ONCE, whatever the kind.
     """
     said: dict[str, Any] = {_KEY: kind}
     if alias:
@@ -31,6 +39,8 @@ def effect(
         said[_POWERS] = powers
     if foreign:
         said[_FOREIGN] = True
+    if once_unless:
+        said[_UNLESS] = dict(once_unless)
     return said
 
 
@@ -53,7 +63,21 @@ def is_alias(tool: ToolDefinition) -> bool:
     return bool((tool.metadata or {}).get(_ALIAS))
 
 
-def effect_of(tool: ToolDefinition | None) -> Effect:
-    """What a tool declared; ONCE when it declared nothing, because that is never wrong."""
-    declared = (tool.metadata or {}).get(_KEY) if tool is not None else None
-    return Effect(declared) if declared is not None else Effect.ONCE
+def effect_of(tool: ToolDefinition | None, args: Mapping[str, Any] | None = None) -> Effect:
+    """What a tool declared; ONCE when it declared nothing, because that is never wrong.
+
+    Args:
+        tool: The tool.
+        args: What it is called with; without them, the most careful of its effects.
+    """
+    said = tool.metadata or {} if tool is not None else {}
+    if _KEY not in said:
+        return Effect.ONCE
+    unless: Mapping[str, str] = said.get(_UNLESS, {})
+    # An argument that is not given has its default, which is the harmless value.
+    harmless = (
+        not unless
+        if args is None
+        else all(args.get(name, value) == value for name, value in unless.items())
+    )
+    return Effect(said[_KEY]) if harmless else Effect.ONCE

@@ -1,13 +1,13 @@
 """Hands: what an agent works with beside words."""
 
 from dataclasses import dataclass
-from pathlib import Path
 
 from long_running_agents.config import Loaded
 from long_running_agents.domain.ports import Clock
 from long_running_agents.sandbox import opening
 from long_running_agents.sandbox.session_sandboxes import SessionSandboxes
 from long_running_agents.sandbox.workspace import Workspace
+from long_running_agents.tools.workspaces import open_workspace
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,20 +22,18 @@ class Hands:
         await self.sandboxes.close()
 
 
-def hands_of(loaded: Loaded, folder: Path, clock: Clock) -> Hands:
+def hands_of(loaded: Loaded, clock: Clock) -> Hands:
     """The hands that a home's settings give; nothing is started before it is used.
 
-    Args:
-        loaded: The settings.
-        folder: The agent's folder, made now if it is not there.
-        clock: Tells the time.
+    Raises:
+        ConfigError: The agent's folder cannot be had.
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    workspace = open_workspace(loaded)
     sandboxes = opening.session_sandboxes(
         loaded.settings.sandbox,
         loaded.variables,
         clock,
-        workspace=folder,
+        workspace=workspace,
         layers=loaded.home / opening.LAYERS,
     )
-    return Hands(Workspace(folder), sandboxes)
+    return Hands(workspace, sandboxes)

@@ -28,12 +28,13 @@ class Desk:
             turn=turn, clock=FrozenClock(NOON), database=database, announce=self.rung.extend
         )
         self._count = 0
+        self._tools = built_in()
 
     async def call(self, tool, call_id=None, **args):
         self._count += 1
         asked = ToolCall(tool, args, call_id or f"c{self._count}")
         model = ScriptedModel([calls(asked), say("done")])
-        agent = Agent(model, toolsets=[built_in()], deps_type=TurnDeps)
+        agent = Agent(model, toolsets=[self._tools], deps_type=TurnDeps)
         result = await agent.run("go", deps=self.deps)
         [part] = [
             part
@@ -140,9 +141,10 @@ async def test_every_built_in_tool_declares_its_effect(desk):
     }
     assert set(declared) == set(model.tools_offered[0])
     assert {name for name, kind in declared.items() if kind is Effect.ONCE} == {
-        "shell", "execute_code", "pyexe",
+        "edit_file", "write_file", "shell", "execute_code", "pyexe",
     }  # fmt: skip
     assert {name for name, kind in declared.items() if kind is Effect.READ} == {
         "get_recent_conversations", "list_tasks", "get_task_state", "read_result", "search_tools",
-        "search_memory", "memory_search",
+        "search_memory", "memory_search", "list_files", "list_directory", "read_file",
+        "search_files", "data_view",
     }  # fmt: skip

@@ -1,0 +1,1 @@
+"""Looking at tables in files, in a process of their own."""

@@ -1,0 +1,53 @@
+"""Opening the agent's folder, without what is not the agent's in it."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote
+
+from long_running_agents.config import Loaded
+from long_running_agents.domain.session import MINE
+from long_running_agents.errors import ConfigError
+from long_running_agents.memory.opening import workspace
+from long_running_agents.sandbox.workspace import Workspace
+
+_MEMORY = "memory"
+
+
+def open_workspace(loaded: Loaded) -> Workspace:
+    """The agent's folder, made if it is not there.
+
+    Raises:
+        ConfigError: It cannot be made, or it is the home, whose files no tool may touch.
+    """
+    root, home = workspace(loaded), Path(loaded.home)
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigError(
+            f"The workspace {root} cannot be made: {error.strerror}.",
+            hint="Set agent.workspace to a folder that can be written.",
+        ) from error
+    root, home = root.resolve(), home.resolve()
+    if root == home:
+        raise ConfigError(
+            f"The workspace is the home itself, {root}.",
+            hint="Set agent.workspace to another folder: the home holds keys and the database.",
+        )
+    hidden = set(_of_others(root, loaded.settings.owner))
+    if home.is_relative_to(root):
+        hidden.add(home.relative_to(root).as_posix())
+    return Workspace(root, hidden=hidden)
+
+
+def _of_others(root: Path, owner: str) -> Iterator[str]:
+    """What other owners of the same home remember."""
+    mine = quote(owner, safe="")
+    try:
+        found = list(os.scandir(root / _MEMORY))
+    except OSError:
+        return
+    for entry in found:
+        others = entry.is_dir(follow_symlinks=False) if owner == MINE else entry.name != mine
+        if others:
+            yield f"{_MEMORY}/{entry.name}"
