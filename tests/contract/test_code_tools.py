@@ -177,3 +177,35 @@ async def test_switched_off_tools_are_not_offered(tmp_path):
     offered = set(model.tools_offered[0])
     assert not offered & {"shell", "pyexe", "execute_code", "create_sandbox", "install_packages"}
     assert "search_memory" in offered
+
+
+async def test_files_and_code_work_on_the_same_files(tmp_path):
+    model = script(
+        call("shell", command="mkdir notes; echo one > notes/by-code.txt"),
+        call("write_file", path="notes/by-tool.txt", content="two\n"),
+        call("write_file", path="fresh/folder/new.txt", content="three\n"),
+        call("shell", command="echo more >> notes/by-tool.txt; touch fresh/folder/x; cat notes/*"),
+        call("read_file", path="notes/by-tool.txt"),
+    )
+    async with make_app(tmp_path, model=model) as app:
+        told = await results(app, await ended(app, "go"))
+
+    assert told[3] == "one\ntwo\nmore"
+    assert "more" in told[4]
+
+
+async def test_what_no_tool_may_see_code_does_not_see_either(tmp_path):
+    workspace = tmp_path / "project"
+    home = workspace / "home"
+    (workspace / "memory" / "somebody%20else").mkdir(parents=True)
+    (workspace / "memory" / "somebody%20else" / "knowledge.md").write_text("a secret")
+    home.mkdir()
+    (home / "notes.txt").write_text("a secret")
+    model = script(
+        call("shell", command="cat home/* memory/*/*; ls home memory/*"),
+        call("read_file", path="home/notes.txt"),
+    )
+    async with make_app(home, model=model, agent__workspace=str(workspace)) as app:
+        told = await results(app, await ended(app, "go"))
+
+    assert not any("a secret" in each for each in told)

@@ -10,8 +10,9 @@ from long_running_agents.errors import PathRefused, SandboxUnavailable
 from long_running_agents.sandbox import users
 from long_running_agents.sandbox.kernel_sandbox import Ending, Room
 from long_running_agents.sandbox.proxy import Proxy
+from long_running_agents.sandbox.sensitive import sensitive_in
 from long_running_agents.sandbox.spec import SandboxSpec
-from long_running_agents.sandbox.workspace import Workspace, sensitive_in
+from long_running_agents.sandbox.workspace import Workspace
 
 
 async def furnished(spec: SandboxSpec, *, apart: bool = True) -> Room:

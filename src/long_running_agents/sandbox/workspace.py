@@ -13,6 +13,7 @@ from itertools import islice
 from pathlib import Path
 
 from long_running_agents.errors import Busy, NotFound, PathRefused, Unavailable
+from long_running_agents.sandbox import users
 from long_running_agents.sandbox.resolving import (
     ALWAYS,
     has_openat2,
@@ -20,6 +21,7 @@ from long_running_agents.sandbox.resolving import (
     open_by_parts,
 )
 from long_running_agents.sandbox.result import FileEntry
+from long_running_agents.sandbox.sensitive import is_sensitive
 
 SEEN_AS = "/workspace"
 """What the folder is called inside of sandboxes."""
@@ -27,27 +29,10 @@ SEEN_AS = "/workspace"
 _LONGEST_PATH = 1024
 _LARGEST_FILE = 64 << 20
 _MOST_ENTRIES = 10_000
-_MOST_SENSITIVE = 1000
-
 _DEEPEST = 64
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | ALWAYS
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
-_SENSITIVE = re.compile(
-    r"""(
-        \.env(\..+)? | \.ssh | \.gnupg | \.aws | \.azure | \.kube | \.docker | \.netrc | \.pgpass
-      | \.npmrc | \.pypirc | \.git-credentials | \.htpasswd | credentials(\.json)?
-      | id_(rsa|dsa|ecdsa|ed25519)(\..+)? | .+\.(pem|key|p12|pfx|kdbx|keystore|jks)
-      | lra\.db(-.+)?
-    )""",
-    re.VERBOSE | re.IGNORECASE,
-)
-_HARMLESS = re.compile(r"\.env\.(example|sample|template)", re.IGNORECASE)
-
-
-def is_sensitive(name: str) -> bool:
-    """Whether a file or folder of this name usually holds secrets."""
-    return bool(_SENSITIVE.fullmatch(name)) and not _HARMLESS.fullmatch(name)
 
 
 def relative(path: str) -> str:
@@ -87,7 +72,7 @@ class Workspace:
 
         Args:
             root: The folder.
-            owner: Whom new files belong to, if not to us.
+            owner: Whom new files belong to; unset means whomever the folder belongs to.
             openat2: Whether to try the kernel's own resolution; without it each part is opened.
             hidden: Paths in it that are out of reach, with all that is below them.
         """
@@ -298,8 +283,8 @@ class Workspace:
             above = self._open("/".join(parts[: count - 1]) or ".", os.O_RDONLY | os.O_DIRECTORY)
             try:
                 os.mkdir(part, 0o755, dir_fd=above)
-                if self._owner is not None:
-                    os.chown(part, self._owner, self._owner, dir_fd=above, follow_symlinks=False)
+                if (owner := self._new_owner()) is not None:
+                    os.chown(part, owner, owner, dir_fd=above, follow_symlinks=False)
             except FileExistsError:
                 continue
             except OSError as error:
@@ -318,30 +303,15 @@ class Workspace:
             os.close(root)
 
     def _give(self, file: int) -> None:
-        if self._owner is not None:
-            os.fchown(file, self._owner, self._owner)
+        if (owner := self._new_owner()) is not None:
+            os.fchown(file, owner, owner)
 
-
-def sensitive_in(root: Path, *, depth: int = 3) -> list[tuple[str, bool]]:
-    """Sensitive names that lie in a folder already, and whether each is a folder.
-
-    Raises:
-        PathRefused: There are so many that somebody means to hide one among them.
-    """
-    found: list[tuple[str, bool]] = []
-    for here, folders, files in os.walk(root):
-        below = os.path.relpath(here, root)
-        prefix = "" if below == "." else f"{below}/"
-        found += [(prefix + name, True) for name in folders if is_sensitive(name)]
-        found += [(prefix + name, False) for name in files if is_sensitive(name)]
-        too_deep = prefix.count("/") >= depth
-        folders[:] = [name for name in folders if not too_deep and not is_sensitive(name)]
-        if len(found) > _MOST_SENSITIVE:
-            raise PathRefused(
-                f"More than {_MOST_SENSITIVE} names in the workspace usually hold secrets.",
-                hint="Delete those that do not, such as made-up .env files.",
-            )
-    return found
+    def _new_owner(self) -> int | None:
+        """Whom to give what we made; only the superuser can, and code of somebody else needs it."""
+        if self._owner is not None or os.geteuid() != 0:
+            return self._owner
+        owner = self.root.stat().st_uid
+        return owner if users.FIRST <= owner <= users.LAST else None
 
 
 def _about(name: str, folder: int) -> os.stat_result | None:

@@ -8,7 +8,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from long_running_agents.errors import LraError, NotFound, PathRefused
-from long_running_agents.sandbox.workspace import Workspace, is_sensitive, sensitive_in
+from long_running_agents.sandbox.sensitive import is_sensitive, sensitive_in
+from long_running_agents.sandbox.workspace import Workspace
 
 CASES = Path(__file__).parents[2] / "attacks" / "paths.jsonl"
 PATHS = [json.loads(line) for line in CASES.read_text(encoding="utf-8").splitlines()]
