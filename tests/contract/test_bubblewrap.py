@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from textwrap import indent
 
@@ -107,19 +108,24 @@ async def test_a_secret_cannot_be_hidden_among_made_up_ones(backend, tmp_path):
 DEEP = "import os\nfor _ in range(3000):\n    os.mkdir('d')\n    os.chdir('d')\n"
 
 
-async def test_a_nest_of_folders_harms_neither_the_next_sandbox_nor_the_tidying_up(
-    backend, tmp_path
-):
+@pytest.fixture
+def dug_up():
+    """A folder that goes away however deep it has been dug."""
+    folder = Path(tempfile.mkdtemp(prefix="lra-test-"))
+    yield folder
+    subprocess.run(["rm", "-rf", folder], check=True)
+
+
+async def test_a_nest_of_folders_harms_neither_the_next_sandbox_nor_the_tidying_up(backend, dug_up):
     own = await created(backend)
-    kept = await created(backend, workspace=tmp_path / "workspace")
+    kept = await created(backend, workspace=dug_up / "workspace")
     for sandbox in (own, kept):
         await sandbox.call(f"def f():\n{indent(DEEP, '    ')}", "f", {})
         await sandbox.destroy()
-    again = await created(backend, workspace=tmp_path / "workspace")
-    tidied = await again.shell("rm -rf d && ls")
+    again = await created(backend, workspace=dug_up / "workspace")
     await again.destroy()
 
-    assert tidied.success
+    assert (dug_up / "workspace/d/d/d").is_dir()
     assert not await asyncio.to_thread(own._room.folder.exists)
 
 

@@ -426,10 +426,11 @@ async def test_destroying_twice_is_destroying_once(sandbox):
 
 async def test_a_thread_that_a_cell_began_does_not_work_on_unwatched(sandbox):
     await sandbox.execute(
-        "import threading, itertools\n"
+        "import threading, itertools, os\n"
         "def work():\n"
         "    for n in itertools.count(): open('mark', 'w').write(str(n))\n"
-        "threading.Thread(target=work, daemon=True).start()"
+        "threading.Thread(target=work, daemon=True).start()\n"
+        "while not os.path.exists('mark'): pass"
     )
     first, again = b"", await sandbox.get_file("mark")
     # The test ends when the marks do.

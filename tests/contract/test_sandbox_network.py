@@ -113,6 +113,31 @@ async def test_code_gets_through_to_what_is_allowed_and_reads_why_it_does_not():
 
 
 @pytest.mark.parametrize(
+    "head",
+    [
+        b"GET http://allowed.example/ HTTP/1.1\r\nX: a\nHost: other.example",
+        b"GET\nHost:other.example http://allowed.example/ HTTP/1.1",
+    ],
+    ids=["in a header", "in the first line"],
+)
+async def test_a_header_cannot_be_smuggled_in(tmp_path, head):
+    async with proxied(tmp_path, ["allowed.example"], loopback) as (_, say):
+        answer = await say(head + b"\r\n\r\n")
+
+    assert answer.startswith("HTTP/1.1 403 the request cannot be read")
+
+
+async def test_a_sandbox_cannot_use_up_the_descriptors_of_the_host(tmp_path):
+    async with proxied(tmp_path, ["allowed.example"], loopback) as (proxy, say):
+        held = [await asyncio.open_unix_connection(proxy.path) for _ in range(64)]
+        refused = await say(b"")
+        for _, writer in held:
+            writer.close()
+
+    assert refused.startswith("HTTP/1.1 503 there are too many connections")
+
+
+@pytest.mark.parametrize(
     ("target", "why"),
     [
         ("CONNECT other.example:443", "other.example:443 is not on the sandbox's allow-list"),

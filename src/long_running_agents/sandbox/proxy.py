@@ -23,6 +23,8 @@ _LARGEST_HEAD = 64 << 10
 _PIECE = 64 << 10
 _PATIENCE = 15.0
 _REMEMBERED = 1000
+_MOST = 64
+"""Connections at a time: each takes two descriptors of ours."""
 _PER_HOP = frozenset(
     {
         b"connection",
@@ -100,6 +102,10 @@ class Proxy:
         await asyncio.gather(*self._open, return_exceptions=True)
 
     def _welcome(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if len(self._open) >= _MOST:
+            _refuse(writer, 503, "there are too many connections already")
+            writer.close()
+            return
         task = asyncio.ensure_future(self._serve(reader, writer))
         self._open.add(task)
         task.add_done_callback(self._open.discard)
@@ -137,6 +143,9 @@ class Proxy:
 
 
 def _read(head: bytes) -> _Wanted:
+    if b"\n" in head.replace(b"\r\n", b""):
+        # To some servers a line ends here as well, and the rest would be a header of its own.
+        raise AddressRefused("the request cannot be read")
     try:
         first, *lines = head[:-4].split(b"\r\n")
         method, target, _ = first.decode("ascii").split(" ")
