@@ -3,6 +3,7 @@
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 
 import httpx2
@@ -28,7 +29,7 @@ from long_running_agents.domain.budget import Limits
 from long_running_agents.domain.fitting import WindowOf
 from long_running_agents.domain.history import Window
 from long_running_agents.domain.lack import Lack
-from long_running_agents.domain.policy import Rules
+from long_running_agents.domain.policy import Rule, Rules, Ruling, Unattended
 from long_running_agents.domain.ports import Clock
 from long_running_agents.engine.local import LocalEngine
 from long_running_agents.errors import ConfigError
@@ -123,6 +124,7 @@ async def open_app(
                     await app.turns.open(engine, settled=remembering.nudge)
                 yield app
             finally:
+                app.turns.close()
                 await engine.close()
                 if remembering is not None:
                     await remembering.close()
@@ -299,7 +301,7 @@ def _run_settings(loaded: Loaded, model: Model | None, windows: WindowOf | None)
         instructions=text,
         windows=window,
         limits=limits,
-        rules=Rules(allow=agent.tools.allow, require_approval=agent.tools.require_approval),
+        rules=_rules(loaded.settings),
         tool_timeout=agent.tools.timeout,
         result_limit=agent.tools.result_limit,
         retries=agent.model.retries,
@@ -307,7 +309,35 @@ def _run_settings(loaded: Loaded, model: Model | None, windows: WindowOf | None)
         redact=loaded.redact,
         owner=loaded.settings.owner,
         agent=agent.name,
+        patience=_patience(agent.tools.approval_expiry),
     )
+
+
+def _rules(settings: Settings) -> Rules:
+    tools = settings.agent.tools
+    return Rules(
+        allow=tools.allow,
+        require_approval=tools.require_approval,
+        custom=[
+            Rule(
+                decision=Ruling(rule.decision),
+                tool=rule.tool,
+                program=rule.program,
+                path=rule.path,
+                host=rule.host,
+                reason=rule.reason,
+                tainted=rule.tainted,
+            )
+            for rule in tools.rules
+        ],
+        taint=tools.taint,
+        network=bool(settings.sandbox.network),
+        unattended=Unattended(tools.non_interactive_approval_policy),
+    )
+
+
+def _patience(minutes: float) -> timedelta | None:
+    return timedelta(minutes=minutes) if minutes else None
 
 
 def _sampling(chosen: ChosenModel) -> ModelSettings:

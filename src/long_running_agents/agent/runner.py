@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 
 from pydantic_ai import Agent, AgentRetries, DeferredToolRequests, UsageLimits
 from pydantic_ai.exceptions import AgentRunError
@@ -22,7 +23,7 @@ from long_running_agents.agent.recorder import TurnRecorder
 from long_running_agents.agent.words import Choices, Words
 from long_running_agents.domain.budget import LimitHit, Limits
 from long_running_agents.domain.fitting import WindowOf
-from long_running_agents.domain.policy import Rules
+from long_running_agents.domain.policy import Occasion, Rules
 from long_running_agents.domain.ports import Clock
 from long_running_agents.domain.redaction import Redactor
 from long_running_agents.domain.session import MINE
@@ -66,6 +67,8 @@ class RunSettings:
     redact: Redactor
     owner: str = MINE
     agent: str = "lra"
+    patience: timedelta | None = None
+    """How long a question waits for its answer; None for ever."""
 
 
 class TurnRunner:
@@ -107,6 +110,7 @@ class TurnRunner:
         fresh: bool,
         seen: bool,
         stopping: Callable[[], bool],
+        sources: Sequence[str] = (),
     ) -> Outcome:
         """Take a turn from where its log ends to where it comes to rest.
 
@@ -117,15 +121,26 @@ class TurnRunner:
             fresh: Whether the turn has no messages of its own yet.
             seen: Whether the history is the whole session.
             stopping: Whether a cancellation means that a person stopped the turn.
+            sources: The foreign words that the session has read.
         """
         if not fresh and (answer := _answered(history)) is not None:
             # Died after the last step and before coming to rest: nothing is left to do.
             return Answered(answer, choices()[0].name)
-        recorder = TurnRecorder(turn, database=self._database, hub=self._hub, clock=self._clock)
+        recorder = TurnRecorder(
+            turn,
+            database=self._database,
+            hub=self._hub,
+            clock=self._clock,
+            sources=sources,
+            owner=self._settings.owner,
+            patience=self._settings.patience,
+        )
         if not fresh:
             await recorder.load()
         fitting = Fitting(choices, self._gauges, self._allowed)
         recollection = await self._recalled(turn, choices, seen=seen)
+        for source in recollection.foreign:
+            await recorder.taint(source)
         run = _Run(recorder, fitting, recollection, self._settings, self._clock, self._prices)
         work = asyncio.create_task(self._loop(run, turn.prompt if fresh else None, history))
         return await run.watch(work, stopping)
@@ -152,6 +167,7 @@ class TurnRunner:
                 owner=self._settings.owner,
                 agent=self._settings.agent,
                 memories=self._memories,
+                taint=run.recorder.taint,
             ),
             model=run.words.choices()[0].model,
             model_settings=self._settings.model,
@@ -183,12 +199,14 @@ class _Run:
             recorder, fitting.choices, retries=settings.retries, limits=self._limits, clock=clock
         )
         self._budget = BudgetGuard(recorder, self._limits, prices)
-        gate = Gate(settings.rules, recorder, attended=recorder.turn.attended)
+        turn = recorder.turn
+        occasion = Occasion(origin=turn.origin, attended=turn.attended)
+        gate = Gate(settings.rules, recorder, occasion)
         # Outermost first.
         self.rings = Rings(
             [
                 gate,
-                Ledger(recorder, self.words, prices, gate.free),
+                Ledger(recorder, self.words, prices, gate),
                 recollection,
                 fitting,
                 self._budget,

@@ -16,6 +16,7 @@ from long_running_agents.domain.events import (
     TurnFailed,
     TurnLimited,
 )
+from long_running_agents.domain.grant import Lasting
 from long_running_agents.domain.ids import SessionId
 from long_running_agents.domain.turn import Turn, TurnStatus
 from long_running_agents.errors import Busy, LimitReached
@@ -33,6 +34,7 @@ class Verdict:
 
     allowed: bool
     reason: str = ""
+    lasting: Lasting = Lasting.ONCE
 
 
 Ask = Callable[[Approval], Awaitable[Verdict]]
@@ -135,4 +137,9 @@ async def _watch(app: "App", turn: Turn, ask: Ask) -> Turn:
         for approval in await app.turns.open_questions(turn.session_id):
             if approval.turn_id == turn.id:
                 verdict = await ask(approval)
-                await app.turns.answer(approval.id, allowed=verdict.allowed, reason=verdict.reason)
+                await app.turns.answer(
+                    approval.id,
+                    allowed=verdict.allowed,
+                    reason=verdict.reason,
+                    lasting=verdict.lasting,
+                )

@@ -1,6 +1,6 @@
 """What a tool can touch."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from long_running_agents.domain.events import Recorded
@@ -9,6 +9,10 @@ from long_running_agents.domain.session import MINE
 from long_running_agents.domain.turn import Turn
 from long_running_agents.memory.memories import Memories
 from long_running_agents.store.database import Database
+
+
+async def _nobody(_: str) -> None:
+    """Nobody has to know."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,3 +29,5 @@ class TurnDeps:
     """What the agent is called."""
     memories: Memories | None = None
     """What is remembered; None when that is switched off."""
+    taint: Callable[[str], Awaitable[None]] = _nobody
+    """Say that a result holds words from somewhere outside, and from where, before it is told."""
