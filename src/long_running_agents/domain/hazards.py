@@ -73,6 +73,8 @@ def of_code(code: str) -> Iterator[Hazard]:
 
 def of_script(script: Script) -> Iterator[Hazard]:
     """The risks of a command."""
+    if script.endless:
+        yield Hazard("the command is too long or too deep to be looked at")
     for command in script.commands:
         for check in _CHECKS:
             yield from check(command)

@@ -1,7 +1,7 @@
 """Which programs a shell command runs, as far as that can be read without running it."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from posixpath import basename, dirname, join, normpath
 
@@ -13,6 +13,16 @@ from long_running_agents.domain.shell_words import (
     Token,
     Word,
     tokens,
+)
+from long_running_agents.domain.shell_wrappers import (
+    ASSIGNMENT,
+    HEARD,
+    SILENT,
+    asks_only,
+    beyond,
+    executed,
+    operands,
+    option,
 )
 
 WORKSPACE = "/workspace"
@@ -34,36 +44,11 @@ _OPENING = frozenset({"if", "then", "else", "elif", "while", "until", "do", "!",
 _CLOSING = frozenset({"fi", "done", "esac", "}"})
 _HEADS = frozenset({"for", "select", "case"})
 
-_SILENT: Mapping[str, tuple[str, int]] = {
-    "env": ("uCS", 0),
-    "nohup": ("", 0),
-    "nice": ("n", 0),
-    "ionice": ("cnp", 0),
-    "time": ("fo", 0),
-    "timeout": ("sk", 1),
-    "stdbuf": ("ioe", 0),
-    "setsid": ("", 0),
-    "command": ("", 0),
-    "builtin": ("", 0),
-    "exec": ("a", 0),
-    "busybox": ("", 0),
-    "toybox": ("", 0),
-}
-"""Programs that only run another one: their options with a value, and words before the program."""
-
-_HEARD: Mapping[str, tuple[str, int]] = {
-    "sudo": ("ughpCDRTUrt", 0),
-    "doas": ("uC", 0),
-    "xargs": ("InPLdaEs", 0),
-    "chroot": ("", 1),
-    "watch": ("n", 0),
-    "flock": ("wE", 1),
-    "strace": ("eopsu", 0),
-}
-"""The same, for those that change what the other can do."""
-
-_ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)\+?=")
 _DEPTH = 8
+_LEVELS = 12
+_MOST = 500
+_LONGEST = 200_000
+"""How deep and how long a command may be to be looked at."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,6 +86,8 @@ class Script:
     understood: bool = True
     """Whether these are all programs that run."""
     functions: frozenset[str] = frozenset()
+    endless: bool = False
+    """Whether reading was given up: it is longer or deeper than anybody writes by hand."""
 
     @property
     def programs(self) -> frozenset[str]:
@@ -114,7 +101,12 @@ def read(text: str) -> Script:
     """Read a command; what cannot be read is not understood, and no error."""
     reader = _Reader()
     reader.read(text, WORKSPACE)
-    return Script(tuple(reader.commands), reader.understood, frozenset(reader.functions))
+    return Script(
+        tuple(reader.commands),
+        reader.understood and not reader.endless,
+        frozenset(reader.functions),
+        reader.endless,
+    )
 
 
 def resolved(folder: str, text: str) -> str:
@@ -135,9 +127,14 @@ class _Pending:
     words: list[Word] = field(default_factory=list[Word])
     redirections: list[Redirection] = field(default_factory=list[Redirection])
 
+    tests: int = 0
+    """How many ``[[`` are open: what looks like an operator in one is none."""
+
     def add(self, token: Word | Redirection) -> None:
         if isinstance(token, Word):
             self.words.append(token)
+            if not token.quoted:
+                self.tests += (token.text == "[[") - (token.text == "]]")
         else:
             self.redirections.append(token)
 
@@ -147,13 +144,16 @@ class _Reader:
         self.commands: list[Command] = []
         self.functions: set[str] = set()
         self.understood = True
+        self.endless = False
         self._folder = WORKSPACE
         self._depth = 0
+        self._runs = 0
+        self._levels = 0
 
     def read(self, text: str, folder: str) -> str:
         """Read a text and say which program comes last."""
-        if self._depth >= _DEPTH:
-            self.understood = False
+        if self._depth >= _DEPTH or len(text) > _LONGEST:
+            self.endless = True
             return UNKNOWN
         outside, self._folder = self._folder, folder
         self._depth += 1
@@ -162,6 +162,9 @@ class _Reader:
             self._read(tokens(text))
         except NotShellError:
             self.understood = False
+        except RecursionError:
+            # Brackets in brackets, a thousand deep.
+            self.endless = True
         self._depth -= 1
         self._folder = outside
         return self.commands[-1].program if len(self.commands) > before else ""
@@ -172,8 +175,10 @@ class _Reader:
             if not isinstance(token, Operator):
                 pending.add(token)
                 continue
-            if _in_test(pending.words):
+            if pending.tests > 0:
                 continue
+            if self.endless:
+                return
             following = found[place + 1 : place + 2]
             named = token.text == "(" and self._defines(pending, following)
             # What stands before the bracket of a case is a pattern, or several.
@@ -207,9 +212,11 @@ class _Reader:
         # What a substitution says becomes a word: a shell that is given it may run it.
         fed_by = self._substituted(pending) or fed_by
         assignments: list[str] = []
-        while words and (match := _ASSIGNMENT.match(words[0].text)):
+        while len(assignments) < len(words) and (
+            match := ASSIGNMENT.match(words[len(assignments)].text)
+        ):
             assignments.append(match[1])
-            words = words[1:]
+        words = words[len(assignments) :]
         frame = Command(
             program="",
             assignments=tuple(assignments) if words else (),
@@ -235,35 +242,43 @@ class _Reader:
 
     def _stripped(self, words: Sequence[Word]) -> Sequence[Word]:
         """A command without the keywords before it."""
-        while words and not words[0].quoted:
-            first = words[0].text
+        place = 0
+        while place < len(words) and not words[place].quoted:
+            first = words[place].text
             if first in _HEADS:
                 return ()
             if first == "function":
-                self.functions.update(word.text for word in words[1:2])
-                words = words[2:]
+                self.functions.update(word.text for word in words[place + 1 : place + 2])
+                place += 2
             elif first in _OPENING or first in _CLOSING:
-                words = words[1:]
+                place += 1
             else:
                 break
-        return words
+        return words[place:]
 
     def _run(self, words: Sequence[Word], frame: Command, bodies: Sequence[str] = ()) -> str:
         if not words:
             if frame.writes:
                 self.commands.append(frame)
             return ""
-        name = _program(words[0])
-        arguments = words[1:]
-        if name in _SILENT and not _asks_only(name, arguments):
-            return self._inside(arguments, _SILENT[name], frame, bodies)
+        self._runs += 1
+        self._levels += 1
+        self.endless = self.endless or self._runs > _MOST or self._levels > _LEVELS
+        last = UNKNOWN if self.endless else self._take(words, frame, bodies)
+        self._levels -= 1
+        return last
+
+    def _take(self, words: Sequence[Word], frame: Command, bodies: Sequence[str]) -> str:
+        name, arguments = _program(words[0]), words[1:]
+        if name in SILENT and not asks_only(name, arguments):
+            return self._inside(arguments, SILENT[name], frame, bodies)
         command = _named(name, arguments, frame)
         self.commands.append(command)
         self._note(command, arguments, bodies)
-        if name in _HEARD:
-            return self._inside(arguments, _HEARD[name], frame, bodies) or name
+        if name in HEARD:
+            return self._inside(arguments, HEARD[name], frame, bodies) or name
         if name == "find":
-            for part in _executed(arguments):
+            for part in executed(arguments):
                 self._run(part, replace(frame, fed_by=name, reads=(), writes=()))
         return command.program
 
@@ -275,7 +290,7 @@ class _Reader:
         bodies: Sequence[str],
     ) -> str:
         """Take the command that another one runs."""
-        rest, settings = _beyond(arguments, *shape)
+        rest, settings = beyond(arguments, *shape)
         if any(word.text.startswith("-S") for word in arguments[: len(arguments) - len(rest)]):
             self.understood = False
         assignments = (*frame.assignments, *settings)
@@ -285,15 +300,15 @@ class _Reader:
         """See what a command does to how the rest is read."""
         match command.name:
             case "cd" | "pushd":
-                self._folder = command.path(next(_operands(arguments), "~"))
+                self._folder = command.path(next(operands(arguments), "~"))
                 if HOLE in self._folder:
                     self._folder = ""
             case "eval":
                 self._text(" ".join(word.text for word in arguments), command)
             case "su":
-                self._text(_option(arguments, "c"), command)
+                self._text(option(arguments, "c"), command)
             case program if program in INTERPRETERS:
-                self._text(_option(arguments, "c"), command)
+                self._text(option(arguments, "c"), command)
                 for body in bodies:
                     self.read(body, command.folder)
             case program if program == UNKNOWN:
@@ -306,12 +321,6 @@ class _Reader:
             self.understood = False
         elif script:
             self.read(script, command.folder)
-
-
-def _in_test(words: Sequence[Word]) -> bool:
-    """Whether ``[[`` is still open: what looks like an operator there is none."""
-    texts = [word.text for word in words if not word.quoted]
-    return texts.count("[[") > texts.count("]]")
 
 
 def _begins_case(words: Sequence[Word]) -> bool:
@@ -343,57 +352,3 @@ def _verb(texts: Sequence[str]) -> str:
         else:
             return text
     return ""
-
-
-def _asks_only(name: str, arguments: Sequence[Word]) -> bool:
-    return name == "command" and any(word.text in ("-v", "-V") for word in arguments[:1])
-
-
-def _beyond(
-    arguments: Sequence[Word], valued: str, leading: int
-) -> tuple[Sequence[Word], tuple[str, ...]]:
-    """The words after a wrapper's own, and the variables that it sets."""
-    settings: list[str] = []
-    place = 0
-    while place < len(arguments):
-        text = arguments[place].text
-        if text == "--":
-            place += 1
-            break
-        if match := _ASSIGNMENT.match(text):
-            settings.append(match[1])
-        elif len(text) > 1 and text.startswith("-"):
-            place += text[1:] in tuple(valued)
-        elif leading:
-            leading -= 1
-        else:
-            break
-        place += 1
-    return arguments[place:], tuple(settings)
-
-
-def _operands(arguments: Sequence[Word]) -> Iterator[str]:
-    return (word.text for word in arguments if not word.text.startswith("-"))
-
-
-def _option(arguments: Sequence[Word], letter: str) -> str:
-    """The value of an option, also of one among others such as -lc."""
-    for place, word in enumerate(arguments[:-1]):
-        text = word.text
-        if text.startswith("-") and not text.startswith("--") and text.endswith(letter):
-            return arguments[place + 1].text
-    return ""
-
-
-def _executed(arguments: Sequence[Word]) -> Iterator[Sequence[Word]]:
-    """The commands that find runs for what it has found."""
-    for place, word in enumerate(arguments):
-        if word.text in ("-exec", "-execdir", "-ok", "-okdir"):
-            rest = arguments[place + 1 :]
-            ends = [at for at, each in enumerate(rest) if each.text in (";", "+")]
-            # What it found stands for the braces; where that was is its own first word.
-            where = next(_operands(arguments), ".")
-            yield [
-                Word(where) if each.text == "{}" else each
-                for each in rest[: ends[0] if ends else len(rest)]
-            ]

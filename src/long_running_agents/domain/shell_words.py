@@ -134,7 +134,8 @@ class _Scanner:
         for awaited in self._awaited:
             lines: list[str] = []
             while self.at < len(self._text):
-                line, _, _ = self._text[self.at :].partition("\n")
+                end = self._text.find("\n", self.at)
+                line = self._text[self.at : len(self._text) if end < 0 else end]
                 self.at = min(self.at + len(line) + 1, len(self._text))
                 if (line.lstrip("\t") if awaited.operator == "<<-" else line) == (
                     awaited.target.text

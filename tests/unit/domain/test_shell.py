@@ -1,7 +1,10 @@
+from time import process_time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from long_running_agents.domain import hazards
 from long_running_agents.domain.shell import UNKNOWN, read
 from long_running_agents.domain.shell_words import HOLE
 
@@ -137,8 +140,45 @@ def test_what_is_quoted_is_read_back_as_it_was(words):
     assert list(command.arguments) == words[1:]
 
 
-def test_nesting_has_an_end():
-    text = "ls"
-    for _ in range(40):
-        text = f"echo $({text})"
-    assert not read(text).understood
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[[ a ; " * 20_000,
+        "ls; " * 50_000,
+        "nohup " * 20_000 + "ls",
+        "find . -exec " * 2_000 + "ls ;",
+        "if " * 20_000,
+        "A=1 " * 20_000 + "ls",
+        '"$(' * 5_000,
+        "echo " + '"$(echo ' * 3_000 + "x" + ')"' * 3_000,
+        "${" * 3_000 + "}" * 3_000,
+        "$((" * 3_000 + "))" * 3_000,
+        "`" * 20_001,
+        "(" * 20_000 + ")" * 20_000,
+        "cat <<A\n" * 3_000,
+        "cat <<'EOF'\n" + "x = 1\n" * 50_000 + "EOF",
+    ],
+    ids=lambda text: text[:12],
+)
+def test_a_command_that_is_made_to_be_slow_is_not_understood_soon(text):
+    began = process_time()
+    script = read(text)
+    list(hazards.of_script(script))
+    assert process_time() - began < 5
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ls; " * 600 + "rm -rf /",
+        f"echo {'x' * 200_000}; rm -rf /",
+        "echo $(" * 40 + "rm -rf /" + ")" * 40,
+        "nohup " * 1_000 + "rm -rf /",
+    ],
+    ids=lambda text: text[:12],
+)
+def test_nothing_hides_behind_length(text):
+    script = read(text)
+    assert script.endless
+    assert not script.understood
+    assert list(hazards.of_script(script))
