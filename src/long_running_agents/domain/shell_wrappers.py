@@ -12,7 +12,7 @@ SILENT: Mapping[str, tuple[str, int]] = {
     "nohup": ("", 0),
     "nice": ("n", 0),
     "ionice": ("cnp", 0),
-    "time": ("fo", 0),
+    "time": ("of", 0),
     "timeout": ("sk", 1),
     "stdbuf": ("ioe", 0),
     "setsid": ("", 0),
