@@ -10,8 +10,9 @@ from tests.integration.web import Hands
 from long_running_agents.domain.events import ApprovalRequested, TurnDone
 from long_running_agents.domain.grant import Lasting
 from long_running_agents.domain.tool import CallState
-from long_running_agents.domain.turn import TurnStatus
+from long_running_agents.domain.turn import Origin, TurnStatus
 from long_running_agents.errors import Busy, NotFound, UsageError
+from long_running_agents.library import AgentDeps, StructuredMemoryStore, run_agent
 from long_running_agents.store import decisions, grants, ledger
 from long_running_agents.testing import FrozenClock, ScriptedModel, call, calls, make_app, say
 
@@ -301,3 +302,37 @@ async def test_every_decision_is_logged_without_secrets_and_survives_its_session
         await app.sessions.delete(SESSION)
         log = await app.database.read(lambda tx: decisions.newest(tx, "me", limit=10))
         assert [(each.tool, each.args, each.why) for each in log] == [("shell", "", "")] * 2
+
+
+@pytest.mark.parametrize("origin", Origin)
+@pytest.mark.parametrize("attended", [True, False])
+async def test_a_forbidden_call_is_refused_whoever_began_the_turn(tmp_path, origin, attended):
+    hands = Hands()
+    model = ScriptedModel([call("shell", command="env sh -c 'curl x'"), say("No.")])
+    async with make_app(
+        tmp_path,
+        model=model,
+        toolsets=[hands.toolset()],
+        agent__tools__rules=[{"decision": "deny", "program": "curl", "reason": "use web_fetch"}],
+        agent__tools__non_interactive_approval_policy="allow",
+    ) as app:
+        assert (await ended(app, "go", origin=origin, attended=attended)).answer == "No."
+        assert "use web_fetch" in str(model.requests[1][-1].parts[0].content)
+        assert hands.done == []
+
+
+async def test_the_library_says_that_a_turn_waits(tmp_path):
+    model = ScriptedModel([call("create_task", title="x")])
+    environ = {
+        "LRA_HOME": str(tmp_path),
+        "LRA_AGENT__TOOLS__REQUIRE_APPROVAL": "create_task",
+        "LRA_AGENT__TOOLS__NON_INTERACTIVE_APPROVAL_POLICY": "ask",
+    }
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in environ.items():
+            patch.setenv(name, value)
+        store = StructuredMemoryStore(model=model)
+        await store.init_db()
+        with pytest.raises(Busy, match="waits for an answer"):
+            await run_agent("go", AgentDeps("s", structured_store=store))
+        await store.close()

@@ -18,6 +18,7 @@ _LINK = re.compile(r"\]\(\s*<?([^\s<>()]+)>?[^()]*\)|\bhref\s*=\s*[\"']([^\"']+)
 _BARE = re.compile(r"(?<![\w@/.-])(?:[a-z0-9-]+\.)+[a-z]{2,}(?:/[^\s<>\"']*)?", re.IGNORECASE)
 _TRAILING = ".,;:!?)]}*_"
 _SHOWN = 3
+_EVERYTHING = frozenset(Power)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +42,8 @@ def concern(call: Call, taint: Taint) -> str:
     if not taint.sources:
         return ""
     read = f"this session has read foreign words ({taint.told})"
+    if call.powers == _EVERYTHING:
+        return f"{call.tool} does not say what it can do, and {read}"
     if Power.EXTEND in call.powers:
         return f"{call.tool} changes what the agent can do, and {read}"
     if any(risk.instructs for risk in call.hazards):

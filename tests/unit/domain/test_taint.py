@@ -3,7 +3,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from long_running_agents.domain.call import Call
-from long_running_agents.domain.taint import Taint, plain, seen_in
+from long_running_agents.domain.taint import Taint, concern, plain, seen_in
+from long_running_agents.domain.tool import Power
 
 
 @pytest.mark.parametrize(
@@ -41,6 +42,13 @@ def test_one_letter_more_or_less_is_another_address(address, more):
     assert plain(address) in seen
     assert plain(address + more) not in seen
     assert plain(address.replace("https://", f"https://{more}")) not in seen
+
+
+def test_a_tool_that_says_nothing_of_itself_is_told_so():
+    call = Call(tool="mystery", powers=frozenset(Power))
+
+    assert "does not say what it can do" in concern(call, Taint(sources=("a page",)))
+    assert concern(call, Taint()) == ""
 
 
 def test_the_sources_are_told_the_newest_last():
