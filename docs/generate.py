@@ -127,7 +127,7 @@ def _type(annotation: Any) -> str:
     if get_origin(annotation) is Literal:
         return " or ".join(get_args(annotation))
     if get_origin(annotation) is tuple:
-        return "list of text"
+        return "list of text" if get_args(annotation)[0] is str else "list of tables"
     if get_origin(annotation) is UnionType:
         return " or ".join(_type(part) for part in get_args(annotation) if part is not NoneType)
     return _WORDS[annotation]

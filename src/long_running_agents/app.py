@@ -3,6 +3,7 @@
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 
 import httpx2
@@ -28,7 +29,7 @@ from long_running_agents.domain.budget import Limits
 from long_running_agents.domain.fitting import WindowOf
 from long_running_agents.domain.history import Window
 from long_running_agents.domain.lack import Lack
-from long_running_agents.domain.policy import Rules
+from long_running_agents.domain.policy import Rule, Rules, Ruling, Unattended
 from long_running_agents.domain.ports import Clock
 from long_running_agents.domain.turn import Turn
 from long_running_agents.engine.local import LocalEngine
@@ -50,7 +51,7 @@ from long_running_agents.store import cards, events, lacks
 from long_running_agents.store.database import Database
 from long_running_agents.store.opening import open_database
 from long_running_agents.tools.catalog import switched_on
-from long_running_agents.tools.deps import TurnDeps
+from long_running_agents.tools.deps import Tell, TurnDeps
 from long_running_agents.tools.hands import Hands, hands_of
 
 __all__ = ["App", "open_app", "open_memories"]
@@ -125,6 +126,7 @@ async def open_app(
                     await app.turns.open(engine, settled=remembering.nudge)
                 yield app
             finally:
+                app.turns.close()
                 await engine.close()
                 await hands.close()
                 if remembering is not None:
@@ -164,7 +166,7 @@ def _assemble(
     chosen = SessionModels()
     memories = None if remembering is None else remembering.memories
 
-    def deps(turn: Turn) -> TurnDeps:
+    def deps(turn: Turn, taint: Tell) -> TurnDeps:
         return TurnDeps(
             turn=turn,
             clock=clock,
@@ -175,6 +177,7 @@ def _assemble(
             memories=memories,
             workspace=hands.workspace,
             sandboxes=hands.sandboxes,
+            taint=taint,
         )
 
     runner = TurnRunner(
@@ -317,13 +320,42 @@ def _run_settings(loaded: Loaded, model: Model | None, windows: WindowOf | None)
         instructions=text,
         windows=window,
         limits=limits,
-        rules=Rules(allow=agent.tools.allow, require_approval=agent.tools.require_approval),
+        rules=_rules(loaded.settings),
         tool_timeout=agent.tools.timeout,
         result_limit=agent.tools.result_limit,
         retries=agent.model.retries,
         model=_sampling(agent.model),
         redact=loaded.redact,
+        owner=loaded.settings.owner,
+        patience=_patience(agent.tools.approval_expiry),
     )
+
+
+def _rules(settings: Settings) -> Rules:
+    tools = settings.agent.tools
+    return Rules(
+        allow=tools.allow,
+        require_approval=tools.require_approval,
+        custom=[
+            Rule(
+                decision=Ruling(rule.decision),
+                tool=rule.tool,
+                program=rule.program,
+                path=rule.path,
+                host=rule.host,
+                reason=rule.reason,
+                tainted=rule.tainted,
+            )
+            for rule in tools.rules
+        ],
+        taint=tools.taint,
+        network=bool(settings.sandbox.network),
+        unattended=Unattended(tools.non_interactive_approval_policy),
+    )
+
+
+def _patience(minutes: float) -> timedelta | None:
+    return timedelta(minutes=minutes) if minutes else None
 
 
 def _sampling(chosen: ChosenModel) -> ModelSettings:

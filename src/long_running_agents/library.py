@@ -336,5 +336,7 @@ def _raise_unless_done(turn: Turn) -> None:
             raise LimitReached(turn.answer or turn.error)
         case TurnStatus.STOPPED:
             raise LraError("The turn was stopped.", hint="Ask again to go on.")
+        case TurnStatus.WAITING:
+            raise Busy("The turn waits for an answer.", hint="'lra approvals list' shows it.")
         case _:
             raise ModelUnavailable(turn.error)

@@ -173,6 +173,21 @@ def test_a_question_outlives_its_process(terminal):
     again.expect("So be it")
 
 
+def test_an_answer_for_always_is_asked_for_once(terminal, environment):
+    chat = terminal()
+    say_to(chat, "plan")
+    chat.expect("It asks because 'create_task' is in agent.tools.require_approval")
+    chat.expect("are for: create_task")
+    chat.expect("for this \\[s\\]ession / \\[a\\]lways")
+    say_to(chat, "a")
+    chat.expect("allowed \\(always\\)")
+    chat.expect("So be it")
+    say_to(chat, "plan again")
+    chat.expect("So be it")
+    assert leave(chat) == 0
+    assert stored(environment).count('"type": "approval_request"') == 1
+
+
 def test_what_is_typed_meanwhile_is_the_next_message(terminal):
     chat = terminal()
     say_to(chat, "endless")

@@ -3,6 +3,7 @@
 from pydantic_ai import FunctionToolset
 
 from long_running_agents.domain.ids import SessionId
+from long_running_agents.domain.tool import Effect
 from long_running_agents.tools.effects import effect
 
 SESSION = SessionId("talk")
@@ -32,7 +33,7 @@ async def hear(app, kind, after=0, session=SESSION, listening=None):
 
 
 def hands(function, kind=None):
-    """A toolset of one tool; ONCE unless told otherwise."""
+    """A toolset of one tool that can do nothing else; ONCE unless told otherwise."""
     tools = FunctionToolset(id="hands")
-    tools.add_function(function, metadata=None if kind is None else effect(kind))
+    tools.add_function(function, metadata=effect(kind or Effect.ONCE))
     return tools

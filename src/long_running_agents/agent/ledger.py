@@ -1,6 +1,6 @@
 """The ledger as a ring: steps and tool calls are on disk before anyone acts on them."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from pydantic_ai.exceptions import ToolFailed
@@ -12,6 +12,7 @@ from long_running_agents.agent import transcript
 from long_running_agents.agent.recorder import Step, TurnRecorder
 from long_running_agents.agent.words import Words
 from long_running_agents.domain.events import Event, TextWritten, ToolCalled
+from long_running_agents.domain.policy import Allow, Decision
 from long_running_agents.domain.tool import (
     UNCERTAIN_MESSAGE,
     CallState,
@@ -22,6 +23,7 @@ from long_running_agents.domain.tool import (
 from long_running_agents.models.pricing import PriceList
 from long_running_agents.tools.containment import GivenUp
 from long_running_agents.tools.effects import effect_of
+from long_running_agents.tools.gate import Gate
 from long_running_agents.tools.ring import Ask, Ring, Run
 
 
@@ -32,7 +34,7 @@ class Ledger(Ring):
         recorder: Writes the facts down.
         words: Knows which model answered.
         prices: Knows what it cost.
-        free: Whether a tool runs without asking anybody.
+        gate: Decides about the calls, and knows whose words come back.
     """
 
     def __init__(
@@ -40,12 +42,12 @@ class Ledger(Ring):
         recorder: TurnRecorder,
         words: Words,
         prices: PriceList,
-        free: Callable[[str], bool],
+        gate: Gate,
     ) -> None:
         self.recorder = recorder
         self.words = words
         self.prices = prices
-        self.free = free
+        self.gate = gate
 
     @override
     async def request(self, context: ModelRequestContext, ask: Ask) -> ModelResponse:
@@ -53,11 +55,18 @@ class Ledger(Ring):
         request = context.messages[-1]
         response = transcript.with_own_ids(await ask(context), self.recorder.calls)
         assert isinstance(request, ModelRequest), "the loop always asks with a request"  # noqa: S101
-        await self.recorder.step(self._facts(request, response, context))
+        for tool in context.model_request_parameters.function_tools:
+            self.gate.meet(tool)
+        decisions = [await self.gate.judge(part) for part in transcript.calls_of(response)]
+        await self.recorder.step(self._facts(request, response, context, decisions))
         return response
 
     def _facts(
-        self, request: ModelRequest, response: ModelResponse, context: ModelRequestContext
+        self,
+        request: ModelRequest,
+        response: ModelResponse,
+        context: ModelRequestContext,
+        decisions: Sequence[Decision],
     ) -> Step:
         recorder = self.recorder
         now = recorder.now()
@@ -77,10 +86,12 @@ class Ledger(Ring):
                 ),
                 # A call nobody has to agree to starts as soon as it is written down, so its
                 # intent needs no write of its own.
-                state=CallState.STARTED if self.free(part.tool_name) else CallState.REQUESTED,
+                state=CallState.STARTED if isinstance(decision, Allow) else CallState.REQUESTED,
                 started_at=now,
             )
-            for place, part in enumerate(transcript.calls_of(response))
+            for place, (part, decision) in enumerate(
+                zip(transcript.calls_of(response), decisions, strict=True)
+            )
         ]
         outcomes = list(self._never_ran(request))
         return Step(
@@ -89,6 +100,7 @@ class Ledger(Ring):
             model=self.words.answering,
             calls=calls,
             outcomes=outcomes,
+            decisions=decisions,
             events=[
                 *(recorder.returned(call, state, told) for call, state, told in outcomes),
                 *self.words.news(),
@@ -135,7 +147,8 @@ class Ledger(Ring):
     async def _resolve(self, call: ToolCallPart, state: CallState, result: object) -> None:
         text = transcript.result_text(result)
         shown = result if isinstance(result, str) else text
-        await self.recorder.resolve(call.tool_call_id, state, text, shown)
+        source = self.gate.source(call.tool_call_id) if state is CallState.DONE else None
+        await self.recorder.resolve(call.tool_call_id, state, text, shown, source)
 
 
 def _again(record: ToolCallRecord) -> object:

@@ -19,7 +19,7 @@ from long_running_agents.domain.fitting import Role
 from long_running_agents.domain.memory import Found, Hit, Memory, MemoryId, Query, Viewer
 from long_running_agents.domain.turn import Turn
 from long_running_agents.memory.memories import Memories
-from long_running_agents.memory.telling import recollection
+from long_running_agents.memory.telling import recollection, source
 from long_running_agents.store import events, memories
 from long_running_agents.store.database import Transaction
 from long_running_agents.tools.ring import Ask, Ring
@@ -86,7 +86,8 @@ class Recall:
         tokens = (
             self._settings.tokens if window is None else min(self._settings.tokens, window // 10)
         )
-        return Recollection(recollection(told, tokens * _CHARACTERS)[0])
+        text, shown = recollection(told, tokens * _CHARACTERS)
+        return Recollection(text, [source(memory) for memory in shown if memory.trust.foreign])
 
     async def _recall(self, viewer: Viewer, turn: Turn, seen: bool) -> Sequence[Memory]:
         await self._ready()
@@ -151,8 +152,10 @@ def _item(memory: Memory) -> RecalledMemory:
 class Recollection(Ring):
     """Puts what came to mind after the user's words, at every step of a turn."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, foreign: Sequence[str] = ()) -> None:
         self.text = text
+        self.foreign = foreign
+        """Where those of the memories come from that no person of ours told."""
         self._noted: tuple[ModelMessage, ModelMessage] | None = None
 
     @override

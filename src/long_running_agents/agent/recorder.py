@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from dataclasses import replace as changed
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TypeVar
 
 from long_running_agents.agent.hub import Hub
@@ -18,11 +18,25 @@ from long_running_agents.domain.events import (
     Recorded,
     ToolReturned,
 )
+from long_running_agents.domain.grant import Grant, Scope
 from long_running_agents.domain.ids import ApprovalId, new_id
+from long_running_agents.domain.judgement import Judgement, ruling
+from long_running_agents.domain.policy import Allow, Decision
 from long_running_agents.domain.ports import Clock
+from long_running_agents.domain.session import MINE
 from long_running_agents.domain.tool import CallState, Effect, Replay, ToolCallRecord, replay
 from long_running_agents.domain.turn import Turn
-from long_running_agents.store import approvals, audit, events, ledger, messages, turns, usage
+from long_running_agents.store import (
+    approvals,
+    decisions,
+    events,
+    grants,
+    ledger,
+    messages,
+    taints,
+    turns,
+    usage,
+)
 from long_running_agents.store.database import Database, Transaction
 from long_running_agents.store.messages import StoredMessage
 
@@ -42,16 +56,40 @@ class Step:
     events: Sequence[Event]
     outcomes: Sequence[tuple[str, CallState, str]] = ()
     """Calls of the step before that never ran: id, state, what the model was told."""
+    decisions: Sequence[Decision] = ()
+    """What was decided about the calls, in their order."""
 
 
 class TurnRecorder:
     """Writes down one turn while it runs.
 
     After ``close`` nothing more is written: a tool that outlives its turn speaks to nobody.
+
+    Args:
+        turn: The turn.
+        database: Where it is written down.
+        hub: Rings what was written.
+        clock: Tells the time.
+        sources: The foreign words that the session has read before.
+        owner: Whose turn it is.
+        patience: How long a question waits for its answer; None for ever.
     """
 
-    def __init__(self, turn: Turn, *, database: Database, hub: Hub, clock: Clock) -> None:
+    def __init__(
+        self,
+        turn: Turn,
+        *,
+        database: Database,
+        hub: Hub,
+        clock: Clock,
+        sources: Sequence[str] = (),
+        owner: str = MINE,
+        patience: timedelta | None = None,
+    ) -> None:
         self.turn = turn
+        self._sources = dict.fromkeys(sources)
+        self._owner = owner
+        self._patience = patience
         self.spent: Spent = turn.spent
         self.calls: dict[str, ToolCallRecord] = {}
         self.closed = False
@@ -103,6 +141,9 @@ class TurnRecorder:
         turn = self.turn
         seconds = self._clock.monotonic() - self._since
         spent = self.spent.after_step(step.usage, tool_calls=len(step.calls), seconds=seconds)
+        pairs = zip(step.calls, step.decisions, strict=True)
+        judged = [self._judgement(call, decision, now) for call, decision in pairs]
+        allowed = [decision for decision in step.decisions if isinstance(decision, Allow)]
 
         def work(tx: Transaction) -> list[Recorded]:
             messages.append(tx, turn.session_id, turn.id, step.messages, now)
@@ -110,6 +151,8 @@ class TurnRecorder:
             turns.spend(tx, turn.id, spent)
             if step.calls:
                 ledger.request(tx, step.calls)
+                decisions.note(tx, judged)
+                grants.use(tx, [each.grant for each in allowed if each.grant is not None])
             for call_id, state, told in step.outcomes:
                 ledger.resolve(tx, turn.id, call_id, state, told, now)
             return events.append(tx, turn.session_id, turn.id, step.events, now)
@@ -137,18 +180,63 @@ class TurnRecorder:
             self.calls[call_id] = changed(call, state=CallState.STARTED)
         self._started[call_id] = self._clock.monotonic()
 
-    async def resolve(self, call_id: str, state: CallState, result: str, shown: str) -> None:
-        """Write a call's outcome."""
+    async def resolve(
+        self,
+        call_id: str,
+        state: CallState,
+        result: str,
+        shown: str,
+        source: tuple[str, bool] | None = None,
+    ) -> None:
+        """Write a call's outcome.
+
+        Args:
+            call_id: The call.
+            state: How it ended.
+            result: What the model is told, as JSON text.
+            shown: The same, for people.
+            source: Whose words these are if not ours, and whether links in them may be followed.
+        """
         now = self._clock.now()
         turn = self.turn
         event = self.returned(call_id, state, shown)
 
         def work(tx: Transaction) -> list[Recorded]:
             ledger.resolve(tx, turn.id, call_id, state, result, now)
+            if source is not None:
+                place = call_id if source[1] else ""
+                taints.add(tx, turn.session_id, turn.id, source[0], now, call_id=place)
             return events.append(tx, turn.session_id, turn.id, [event], now)
 
         await self._write(work)
         self.calls[call_id] = changed(self.calls[call_id], state=state, result=result)
+        if source is not None:
+            self._sources[source[0]] = None
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The foreign words that the session has read."""
+        return tuple(self._sources)
+
+    async def taint(self, source: str) -> None:
+        """Note that the session reads foreign words."""
+        if source in self._sources:
+            return
+        turn, now = self.turn, self._clock.now()
+        await self._write(
+            lambda tx: taints.add(tx, turn.session_id, turn.id, source, now) or list[Recorded]()
+        )
+        self._sources[source] = None
+
+    async def seen(self) -> frozenset[str]:
+        """The addresses that were named in the session."""
+        session_id = self.turn.session_id
+        return await self._database.read(lambda tx: taints.seen(tx, session_id))
+
+    async def grants(self) -> Sequence[Grant]:
+        """The remembered answers that are good for the session, as they stand now."""
+        owner, session_id = self._owner, self.turn.session_id
+        return await self._database.read(lambda tx: grants.in_force(tx, owner, session_id))
 
     def returned(self, call_id: str, state: CallState, shown: str) -> ToolReturned:
         """The event that tells of an outcome."""
@@ -172,7 +260,34 @@ class TurnRecorder:
         """The question about a call, if one was asked."""
         return self._approvals.get(call_id)
 
-    async def ask(self, call_id: str, question: str) -> None:
+    async def judged(self, call_id: str, decision: Decision) -> None:
+        """Write down what was decided about a call after the step in which it was made."""
+        entry = self._judgement(self.calls[call_id], decision, self._clock.now())
+        used = [decision.grant] if isinstance(decision, Allow) and decision.grant else []
+
+        def work(tx: Transaction) -> list[Recorded]:
+            decisions.note(tx, [entry])
+            grants.use(tx, used)
+            return []
+
+        await self._write(work)
+
+    def _judgement(self, call: ToolCallRecord, decision: Decision, now: datetime) -> Judgement:
+        what, why, who = ruling(decision)
+        return Judgement(
+            at=now,
+            owner=self._owner,
+            session_id=call.session_id,
+            turn_id=call.turn_id,
+            call_id=call.call_id,
+            tool=call.tool,
+            args=call.args,
+            decision=what,
+            why=why,
+            who=who,
+        )
+
+    async def ask(self, call_id: str, question: str, offer: Scope | None) -> None:
         """Store a question about a call."""
         now = self._clock.now()
         turn, call = self.turn, self.calls[call_id]
@@ -186,6 +301,8 @@ class TurnRecorder:
             question=question,
             state=ApprovalState.OPEN,
             asked_at=now,
+            offer=offer,
+            expires_at=None if self._patience is None else now + self._patience,
         )
         event = ApprovalRequested(
             approval_id=approval.id,
@@ -193,6 +310,8 @@ class TurnRecorder:
             input=json.loads(call.args),
             tool_call_id=call_id,
             question=question,
+            scope="" if offer is None else str(offer),
+            expires_at=approval.expires_at,
         )
 
         def work(tx: Transaction) -> list[Recorded]:
@@ -205,14 +324,6 @@ class TurnRecorder:
 
     async def deny(self, call_id: str, reason: str) -> None:
         """Write that a call may not run."""
-        entry = audit.Entry(
-            at=self._clock.now(),
-            actor="policy",
-            action="deny",
-            subject=self.calls[call_id].tool,
-            detail=reason,
-        )
-        await self._write(lambda tx: audit.note(tx, entry) or [])
         await self.resolve(call_id, CallState.DENIED, json.dumps(reason), reason)
 
     async def _write(self, work: Callable[[Transaction], list[Recorded]]) -> None:

@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 
 from pydantic_ai import Agent, AgentRetries, DeferredToolRequests, UsageLimits
 from pydantic_ai.exceptions import AgentRunError
@@ -22,9 +23,10 @@ from long_running_agents.agent.recorder import TurnRecorder
 from long_running_agents.agent.words import Choices, Words
 from long_running_agents.domain.budget import LimitHit, Limits
 from long_running_agents.domain.fitting import WindowOf
-from long_running_agents.domain.policy import Rules
+from long_running_agents.domain.policy import Occasion, Rules
 from long_running_agents.domain.ports import Clock
 from long_running_agents.domain.redaction import Redactor
+from long_running_agents.domain.session import MINE
 from long_running_agents.domain.turn import Turn
 from long_running_agents.errors import (
     CorruptData,
@@ -36,7 +38,7 @@ from long_running_agents.errors import (
 from long_running_agents.models.pricing import PriceList
 from long_running_agents.store.database import Database
 from long_running_agents.tools.containment import Containment
-from long_running_agents.tools.deps import TurnDeps
+from long_running_agents.tools.deps import MakeDeps, TurnDeps
 from long_running_agents.tools.gate import Gate
 from long_running_agents.tools.ring import Rings
 
@@ -62,6 +64,9 @@ class RunSettings:
     retries: int
     model: ModelSettings
     redact: Redactor
+    owner: str = MINE
+    patience: timedelta | None = None
+    """How long a question waits for its answer; None for ever."""
 
 
 class TurnRunner:
@@ -75,7 +80,7 @@ class TurnRunner:
         clock: Clock,
         toolsets: Sequence[AbstractToolset[TurnDeps]],
         settings: RunSettings,
-        deps: Callable[[Turn], TurnDeps],
+        deps: MakeDeps,
         recall: Recall | None = None,
     ) -> None:
         self._deps = deps
@@ -103,6 +108,7 @@ class TurnRunner:
         fresh: bool,
         seen: bool,
         stopping: Callable[[], bool],
+        sources: Sequence[str] = (),
     ) -> Outcome:
         """Take a turn from where its log ends to where it comes to rest.
 
@@ -113,15 +119,26 @@ class TurnRunner:
             fresh: Whether the turn has no messages of its own yet.
             seen: Whether the history is the whole session.
             stopping: Whether a cancellation means that a person stopped the turn.
+            sources: The foreign words that the session has read.
         """
         if not fresh and (answer := _answered(history)) is not None:
             # Died after the last step and before coming to rest: nothing is left to do.
             return Answered(answer, choices()[0].name)
-        recorder = TurnRecorder(turn, database=self._database, hub=self._hub, clock=self._clock)
+        recorder = TurnRecorder(
+            turn,
+            database=self._database,
+            hub=self._hub,
+            clock=self._clock,
+            sources=sources,
+            owner=self._settings.owner,
+            patience=self._settings.patience,
+        )
         if not fresh:
             await recorder.load()
         fitting = Fitting(choices, self._gauges, self._allowed)
         recollection = await self._recalled(turn, choices, seen=seen)
+        for source in recollection.foreign:
+            await recorder.taint(source)
         run = _Run(recorder, fitting, recollection, self._settings, self._clock, self._prices)
         work = asyncio.create_task(self._loop(run, turn.prompt if fresh else None, history))
         return await run.watch(work, stopping)
@@ -140,7 +157,7 @@ class TurnRunner:
         result = await self._agent.run(
             prompt,
             message_history=history,
-            deps=self._deps(run.recorder.turn),
+            deps=self._deps(run.recorder.turn, run.recorder.taint),
             model=run.words.choices()[0].model,
             model_settings=self._settings.model,
             instructions=self._settings.instructions(),
@@ -171,12 +188,14 @@ class _Run:
             recorder, fitting.choices, retries=settings.retries, limits=self._limits, clock=clock
         )
         self._budget = BudgetGuard(recorder, self._limits, prices)
-        gate = Gate(settings.rules, recorder, attended=recorder.turn.attended)
+        turn = recorder.turn
+        occasion = Occasion(origin=turn.origin, attended=turn.attended)
+        gate = Gate(settings.rules, recorder, occasion)
         # Outermost first.
         self.rings = Rings(
             [
                 gate,
-                Ledger(recorder, self.words, prices, gate.free),
+                Ledger(recorder, self.words, prices, gate),
                 recollection,
                 fitting,
                 self._budget,

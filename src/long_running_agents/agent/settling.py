@@ -5,6 +5,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import assert_never
 
+from long_running_agents.agent.answering import Answer, judgement
 from long_running_agents.agent.outcome import Answered, Failed, Limited, Outcome, Stopped, Waiting
 from long_running_agents.domain.approval import ApprovalState
 from long_running_agents.domain.events import (
@@ -27,10 +28,11 @@ from long_running_agents.domain.tool import (
     ToolCallRecord,
 )
 from long_running_agents.domain.turn import Turn, TurnStatus
-from long_running_agents.store import approvals, events, ledger, sessions, tasks, turns
+from long_running_agents.store import approvals, decisions, events, ledger, sessions, tasks, turns
 from long_running_agents.store.database import Transaction
 
 _NOT_RUN = "Not run: the turn was stopped before."
+_WITHDRAWN = Answer(state=ApprovalState.WITHDRAWN, reason="the turn was stopped")
 
 
 def settle(tx: Transaction, turn: Turn, outcome: Outcome, now: datetime) -> list[Recorded]:
@@ -113,13 +115,14 @@ def _abandon(
         )
     for approval in approvals.of_turn(tx, turn.id).values():
         if approval.state is ApprovalState.OPEN:
-            approvals.answer(tx, approval.id, ApprovalState.WITHDRAWN, "the turn was stopped", now)
+            approvals.answer(tx, approval.id, _WITHDRAWN.state, _WITHDRAWN.reason, now)
+            decisions.note(tx, [judgement(tx, approval, _WITHDRAWN, now)])
             news.append(
                 ApprovalResolved(
                     approval_id=approval.id,
                     tool_call_id=approval.call_id,
                     allowed=False,
-                    reason="the turn was stopped",
+                    reason=_WITHDRAWN.reason,
                 )
             )
     return news

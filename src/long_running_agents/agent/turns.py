@@ -5,20 +5,22 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from long_running_agents.agent import history, transcript
+from long_running_agents.agent import answering, history, transcript
+from long_running_agents.agent.alarm import Alarm
+from long_running_agents.agent.answering import Answer, Answered
 from long_running_agents.agent.history import View
 from long_running_agents.agent.hub import Hub, Listener
-from long_running_agents.agent.outcome import Failed, Outcome, Stopped
+from long_running_agents.agent.outcome import Failed, Outcome, Stopped, Waiting
 from long_running_agents.agent.runner import TurnRunner
 from long_running_agents.agent.session_models import SessionModels
 from long_running_agents.agent.settling import settle
-from long_running_agents.domain.approval import Approval, ApprovalState
+from long_running_agents.domain.approval import UNANSWERED, Approval, ApprovalState
 from long_running_agents.domain.events import (
-    ApprovalResolved,
     MessageAccepted,
     Recorded,
     TurnResumed,
 )
+from long_running_agents.domain.grant import Lasting
 from long_running_agents.domain.ids import ApprovalId, SessionId, TurnId, new_id
 from long_running_agents.domain.ports import Clock, Engine
 from long_running_agents.domain.session import MINE, Mode, Session, title_from
@@ -32,7 +34,7 @@ from long_running_agents.errors import (
     UsageError,
 )
 from long_running_agents.models.factory import ModelSource
-from long_running_agents.store import approvals, audit, events, messages, sessions, turns
+from long_running_agents.store import approvals, events, messages, sessions, taints, turns
 from long_running_agents.store.database import Database, Transaction
 from long_running_agents.store.messages import StoredMessage
 
@@ -53,6 +55,8 @@ class _Claimed:
     whole: bool
     """Whether the log is all that was ever said in the session."""
     news: list[Recorded]
+    sources: tuple[str, ...]
+    """The foreign words that the session has read."""
 
 
 def _nobody() -> None:
@@ -88,6 +92,7 @@ class TurnService:
         self._running: dict[TurnId, asyncio.Event] = {}
         """Set when a turn's work is over, for now or for good."""
         self._broken: dict[TurnId, LraError] = {}
+        self._alarm = Alarm(clock, self._look_after_questions)
 
     async def open(self, engine: Engine, *, settled: Callable[[], None] = _nobody) -> None:
         """Take up work: whatever was unfinished goes on.
@@ -100,6 +105,7 @@ class TurnService:
         self._settled = settled
         for turn in await self._database.read(turns.unfinished):
             await self._submit(turn)
+        await self.expire()
 
     async def start(
         self,
@@ -167,38 +173,55 @@ class TurnService:
         return await self.get(turn.id)
 
     async def answer(
-        self, approval_id: ApprovalId, *, allowed: bool, reason: str = "", actor: str = "user"
+        self,
+        approval_id: ApprovalId,
+        *,
+        allowed: bool,
+        reason: str = "",
+        lasting: Lasting = Lasting.ONCE,
     ) -> None:
-        """Answer a question; when it was the last open one, the turn goes on."""
-        now = self._clock.now()
+        """Answer a question; when it was the last open one, the turn goes on.
+
+        Args:
+            approval_id: The question.
+            allowed: Whether the call may run.
+            reason: Why not, for the model to read.
+            lasting: How long a yes is good for.
+        """
         state = ApprovalState.ALLOWED if allowed else ApprovalState.DENIED
+        said = Answer(state=state, reason=reason, lasting=lasting if allowed else Lasting.ONCE)
+        now = self._clock.now()
+        done = await self._database.write(
+            lambda tx: answering.answer(tx, approval_id, said, self._owner, now)
+        )
+        await self._go_on(done)
+        if done.late:
+            raise Busy(f"Approval {approval_id!r} has expired: {UNANSWERED}.")
 
-        def work(tx: Transaction) -> tuple[Turn, list[Recorded]]:
-            approval = approvals.answer(tx, approval_id, state, reason, now)
-            audit.note(
-                tx,
-                audit.Entry(
-                    at=now, actor=actor, action=state, subject=approval.tool, detail=reason
-                ),
-            )
-            event = ApprovalResolved(
-                approval_id=approval_id,
-                tool_call_id=approval.call_id,
-                allowed=allowed,
-                reason=reason,
-            )
-            news = events.append(tx, approval.session_id, approval.turn_id, [event], now)
-            turn = turns.get(tx, approval.turn_id)
-            asked = approvals.of_turn(tx, turn.id).values()
-            still_open = any(other.state is ApprovalState.OPEN for other in asked)
-            if not still_open and turn.status is TurnStatus.WAITING:
-                turns.move(tx, turn, TurnStatus.QUEUED, now=now)
-            return turns.get(tx, turn.id), news
+    async def expire(self) -> None:
+        """Answer the questions that have waited too long; their turns go on without."""
+        now = self._clock.now()
+        late = await self._database.read(answering.next_expiry)
+        if late is not None and late <= now:
+            await self._go_on(await self._database.write(lambda tx: answering.expire(tx, now)))
+            late = await self._database.read(answering.next_expiry)
+        self._alarm.set(late)
 
-        turn, news = await self._database.write(work)
-        self._hub.publish(news)
-        if turn.status is TurnStatus.QUEUED:
+    async def _look_after_questions(self) -> None:
+        try:
+            await self.expire()
+        except LraError as error:
+            # A full disk or the like; whoever looks next tries again.
+            log.warning("a question could not expire: %s", error)
+
+    async def _go_on(self, done: Answered) -> None:
+        self._hub.publish(done.news)
+        for turn in done.going_on:
             await self._submit(turn)
+
+    def close(self) -> None:
+        """Let no question expire any more; the next to open the home looks after them."""
+        self._alarm.close()
 
     async def retry(self, session_id: SessionId) -> Turn:
         """Let the session's last turn go on from where it failed, was stopped or ran out."""
@@ -242,7 +265,10 @@ class TurnService:
 
     async def open_questions(self, session_id: SessionId | None = None) -> Sequence[Approval]:
         """Questions that wait for an answer."""
-        return await self._database.read(lambda tx: approvals.open_questions(tx, session_id))
+        await self.expire()
+        return await self._database.read(
+            lambda tx: approvals.open_questions(tx, session_id, owner=self._owner)
+        )
 
     def listen(self, session_id: SessionId, after: int = 0) -> Listener:
         """Hear a session's events after a number, then everything that happens."""
@@ -296,6 +322,7 @@ class TurnService:
                 lambda: self._models.choices(self._chosen.of(key)),
                 fresh=not any(message.turn_id == turn.id for message in claimed.log),
                 seen=claimed.whole,
+                sources=claimed.sources,
                 stopping=lambda: turn.id in self._stopping,
             )
         except (StorageFailed, CorruptData):
@@ -319,6 +346,7 @@ class TurnService:
             log,
             len(log) >= messages.count(tx, turn.session_id),
             events.append(tx, turn.session_id, turn.id, resumed, now),
+            taints.sources(tx, turn.session_id),
         )
 
     async def _settle(self, turn: Turn, outcome: Outcome) -> None:
@@ -335,6 +363,8 @@ class TurnService:
         news, following = await self._database.write(work)
         self._hub.publish(news)
         self._settled()
+        if isinstance(outcome, Waiting):
+            await self.expire()
         if following is not None and following.status is TurnStatus.QUEUED:
             await self._submit(following)
 

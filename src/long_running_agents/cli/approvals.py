@@ -1,4 +1,4 @@
-"""`lra approvals`: open questions and their answers."""
+"""`lra approvals`: open questions, their answers, what was granted, and what was decided."""
 
 import asyncio
 from typing import TYPE_CHECKING
@@ -8,12 +8,16 @@ import click
 from long_running_agents.cli.options import Options, pass_options
 from long_running_agents.cli.output import json_option, moment, note, print_json, print_table
 from long_running_agents.cli.reading import has_database, with_database
+from long_running_agents.errors import Busy, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from long_running_agents.cli.following import Verdict
     from long_running_agents.config import Loaded
     from long_running_agents.domain.approval import Approval
+    from long_running_agents.domain.grant import Grant
+    from long_running_agents.domain.judgement import Judgement
     from long_running_agents.domain.turn import Turn
     from long_running_agents.store.database import Database
 
@@ -29,14 +33,18 @@ def approvals() -> None:
 @pass_options
 def list_approvals(options: Options, chosen: str | None, as_json: bool) -> None:
     """List calls that wait for an answer."""
+    from long_running_agents.clock import SystemClock
     from long_running_agents.domain.ids import session_id
 
     where = None if chosen is None else session_id(chosen)
+    owner, now = options.load().settings.owner, SystemClock().now()
 
     async def work(database: "Database") -> "Sequence[Approval]":
         from long_running_agents.store import approvals
 
-        return await database.read(lambda tx: approvals.open_questions(tx, where))
+        found = await database.read(lambda tx: approvals.open_questions(tx, where, owner=owner))
+        # Whoever opens the home next writes down that they have expired.
+        return [each for each in found if not each.overdue(now)]
 
     # A home without a database has no questions; that is an answer, not a failure.
     found = with_database(options, work) if has_database(options) else ()
@@ -46,9 +54,16 @@ def list_approvals(options: Options, chosen: str | None, as_json: bool) -> None:
         note("Nothing waits for an answer.")
     else:
         print_table(
-            ["id", "asked", "tool", "arguments", "session"],
+            ["id", "asked", "tool", "arguments", "session", "why"],
             [
-                [each.id, moment(each.asked_at), each.tool, each.args, each.session_id]
+                [
+                    each.id,
+                    moment(each.asked_at),
+                    each.tool,
+                    each.args,
+                    each.session_id,
+                    each.question,
+                ]
                 for each in found
             ],
         )
@@ -56,10 +71,20 @@ def list_approvals(options: Options, chosen: str | None, as_json: bool) -> None:
 
 @approvals.command()
 @click.argument("approval_id", metavar="ID")
+@click.option("--session", is_flag=True, help="Also allow the like for the rest of the session.")
+@click.option("--always", is_flag=True, help="Also allow the like from now on, until revoked.")
 @pass_options
-def allow(options: Options, approval_id: str) -> int:
+def allow(options: Options, approval_id: str, session: bool, always: bool) -> int:
     """Let a call run; its turn goes on, and this waits for the outcome."""
-    return _answer(options, approval_id, allowed=True, reason="")
+    from long_running_agents.cli.following import Verdict
+    from long_running_agents.domain.grant import Lasting
+
+    if session and always:
+        raise UsageError("--session and --always contradict each other.", hint="Give one.")
+    lasting = Lasting.ONCE
+    if session or always:
+        lasting = Lasting.SESSION if session else Lasting.ALWAYS
+    return _answer(options, approval_id, Verdict(allowed=True, lasting=lasting))
 
 
 @approvals.command()
@@ -68,24 +93,126 @@ def allow(options: Options, approval_id: str) -> int:
 @pass_options
 def deny(options: Options, approval_id: str, reason: str) -> int:
     """Refuse a call; the model is told the REASON and goes on."""
-    return _answer(options, approval_id, allowed=False, reason=reason)
+    from long_running_agents.cli.following import Verdict
+
+    return _answer(options, approval_id, Verdict(allowed=False, reason=reason))
 
 
-def _answer(options: Options, approval_id: str, *, allowed: bool, reason: str) -> int:
-    turn = asyncio.run(_settle(options.load(), approval_id, allowed=allowed, reason=reason))
+@approvals.command("grants")
+@click.option("--all", "revoked", is_flag=True, help="Also those that were revoked.")
+@json_option
+@pass_options
+def list_grants(options: Options, revoked: bool, as_json: bool) -> None:
+    """List what was allowed for a session or for always."""
+    owner = options.load().settings.owner
+
+    async def work(database: "Database") -> "Sequence[Grant]":
+        from long_running_agents.store import grants
+
+        return await database.read(lambda tx: grants.of_owner(tx, owner, revoked=revoked))
+
+    found = with_database(options, work) if has_database(options) else ()
+    if as_json:
+        print_json(found)
+    elif not found:
+        note("Nothing is granted.")
+    else:
+        print_table(
+            ["id", "since", "used", "where", "what"],
+            [
+                [
+                    each.id,
+                    moment(each.created_at),
+                    str(each.used),
+                    each.session_id or "everywhere",
+                    f"{each.scope} (revoked)" if each.revoked_at else str(each.scope),
+                ]
+                for each in found
+            ],
+        )
+
+
+@approvals.command()
+@click.argument("grant_id", metavar="GRANT")
+@pass_options
+def revoke(options: Options, grant_id: str) -> None:
+    """Take a grant back: the next such call asks again."""
+    from long_running_agents.clock import SystemClock
+    from long_running_agents.domain.ids import GrantId
+
+    owner, now = options.load().settings.owner, SystemClock().now()
+
+    async def work(database: "Database") -> "Grant":
+        from long_running_agents.store import grants
+
+        return await database.write(lambda tx: grants.revoke(tx, owner, GrantId(grant_id), now))
+
+    note(f"revoked: {with_database(options, work, writes=True).scope}")
+
+
+@approvals.command()
+@click.option("-n", "--limit", default=50, type=click.IntRange(min=1), help="How many; 50.")
+@click.option("-s", "--session", "chosen", metavar="ID", help="Only this session's.")
+@json_option
+@pass_options
+def log(options: Options, limit: int, chosen: str | None, as_json: bool) -> None:
+    """Show what was decided about calls, why, and by whom; the newest last."""
+    from long_running_agents.domain.ids import session_id
+
+    where = None if chosen is None else session_id(chosen)
+    owner = options.load().settings.owner
+
+    async def work(database: "Database") -> "Sequence[Judgement]":
+        from long_running_agents.store import decisions
+
+        found = await database.read(
+            lambda tx: decisions.newest(tx, owner, limit=limit, session_id=where)
+        )
+        return found[::-1]
+
+    found = with_database(options, work) if has_database(options) else ()
+    if as_json:
+        print_json(found)
+    else:
+        print_table(
+            ["when", "session", "decision", "by", "tool", "arguments", "why"],
+            [
+                [
+                    moment(each.at),
+                    each.session_id,
+                    each.decision,
+                    each.who,
+                    each.tool,
+                    each.args,
+                    each.why,
+                ]
+                for each in found
+            ],
+        )
+
+
+def _answer(options: Options, approval_id: str, verdict: "Verdict") -> int:
+    turn = asyncio.run(_settle(options.load(), approval_id, verdict))
     return 0 if turn.status in ("done", "waiting") else 1
 
 
-async def _settle(loaded: "Loaded", approval_id: str, *, allowed: bool, reason: str) -> "Turn":
+async def _settle(loaded: "Loaded", approval_id: str, verdict: "Verdict") -> "Turn":
     from long_running_agents.app import open_app
     from long_running_agents.domain.ids import ApprovalId
     from long_running_agents.domain.turn import TurnStatus
     from long_running_agents.store import approvals
 
-    key = ApprovalId(approval_id)
+    key, owner = ApprovalId(approval_id), loaded.settings.owner
     async with open_app(loaded) as app:
-        approval = await app.database.read(lambda tx: approvals.get(tx, key))
-        await app.turns.answer(key, allowed=allowed, reason=reason)
+        approval = await app.database.read(lambda tx: approvals.get(tx, key, owner=owner))
+        try:
+            await app.turns.answer(
+                key, allowed=verdict.allowed, reason=verdict.reason, lasting=verdict.lasting
+            )
+        except Busy:
+            # It has expired or was answered before; what came of that is not held up.
+            await app.turns.settled(approval.turn_id)
+            raise
         turn = await app.turns.settled(approval.turn_id)
         if turn.status is TurnStatus.WAITING:
             for other in await app.turns.open_questions(turn.session_id):

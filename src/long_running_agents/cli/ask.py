@@ -128,7 +128,7 @@ async def _one_turn(app: "App", key: "SessionId", question: _Question) -> "Ended
             key, question.text, attended=question.attended, model=question.model
         ),
         show=show,
-        ask=following.by_rule(yes=question.yes, approved=question.approved),
+        ask=following.by_rule(app, yes=question.yes, approved=question.approved),
     )
     # A pipe gets the answer alone, whole; what was said on the way there is for people.
     if not streaming and not question.as_json and ended.turn.status is TurnStatus.DONE:

@@ -6,20 +6,35 @@ from contextlib import suppress
 from long_running_agents.cli.following import Verdict
 from long_running_agents.cli.output import safe
 from long_running_agents.domain.approval import Approval
+from long_running_agents.domain.grant import Lasting
 
 _INLINE = 160
 _CHOICES = "[y]es / [n]o / reason"
+_LASTING = "[y]es / for this [s]ession / [a]lways / [n]o / reason"
 
 
 def question(approval: Approval) -> str:
     """The question on one line; arguments too long for it are shown by `details`."""
     given = safe(approval.args)
     what = given if _fits(given) else "(arguments above)"
-    return f"Allow {approval.tool} {what}? {_CHOICES}: "
+    choices = _CHOICES if approval.offer is None else _LASTING
+    return f"Allow {approval.tool} {what}? {choices}: "
 
 
 def details(approval: Approval) -> str:
     """What the person must have seen before answering, or nothing if the question says it all."""
+    return "\n".join(part for part in (_arguments(approval), _why(approval)) if part)
+
+
+def _why(approval: Approval) -> str:
+    """Why there is a question, and what a lasting answer would cover."""
+    lines = [f"It asks because {approval.question}."] if approval.question else []
+    if approval.offer is not None:
+        lines.append(f'"Session" and "always" are for: {approval.offer}.')
+    return safe("\n".join(lines))
+
+
+def _arguments(approval: Approval) -> str:
     given = safe(approval.args)
     if _fits(given):
         return ""
@@ -29,10 +44,19 @@ def details(approval: Approval) -> str:
     return f"{approval.tool} wants to run with\n{given}"
 
 
-def verdict(text: str) -> Verdict | None:
-    """What a person's answer means; None when there is none."""
+def verdict(text: str, *, lasting: bool = False) -> Verdict | None:
+    """What a person's answer means; None when there is none.
+
+    Args:
+        text: What was typed.
+        lasting: Whether the question offers an answer for more than this call.
+    """
     answer = text.strip()
     match answer.lower():
+        case "s" | "session" if lasting:
+            return Verdict(allowed=True, lasting=Lasting.SESSION)
+        case "a" | "always" if lasting:
+            return Verdict(allowed=True, lasting=Lasting.ALWAYS)
         case "":
             return None
         case "y" | "yes":

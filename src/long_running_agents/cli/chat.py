@@ -110,7 +110,7 @@ async def _lines(loaded: "Loaded", wishes: "Wishes") -> int:
                         key, text, attended=wishes.yes, model=wishes.model
                     ),
                     show=renderer.show,
-                    ask=following.by_rule(yes=wishes.yes, approved=()),
+                    ask=following.by_rule(app, yes=wishes.yes, approved=()),
                 )
             except asyncio.CancelledError:
                 await app.turns.stop(key)

@@ -62,6 +62,7 @@ def examine_all(loaded: Loaded, clock: Clock) -> list[Check]:
         secrets(where.env_file),
         model(loaded),
         sandbox(loaded, clock),
+        gate(loaded),
         disk(where.path),
         time(clock.now()),
     ]
@@ -233,6 +234,18 @@ def sandbox(loaded: Loaded, clock: Clock) -> Check:
     if not working.isolation:
         return Check("sandbox", State.WARNING, UNSANDBOXED, "Unset sandbox.unsafe_local.")
     return Check("sandbox", State.OK, f"{working.backend}, limits by {', '.join(working.limits)}")
+
+
+def gate(loaded: Loaded) -> Check:
+    """Is anything switched off that stands between foreign words and your data."""
+    tools = loaded.settings.agent.tools
+    if not tools.taint:
+        fix = "Unset agent.tools.taint to be asked after foreign words."
+        return Check("gate", State.WARNING, "foreign words make no difference", fix)
+    if tools.non_interactive_approval_policy == "allow":
+        fix = "Unset agent.tools.non_interactive_approval_policy to have them refused."
+        return Check("gate", State.WARNING, "calls that need consent run unattended", fix)
+    return Check("gate", State.OK, f"{len(tools.rules)} rules of your own")
 
 
 def disk(path: Path) -> Check:

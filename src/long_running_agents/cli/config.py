@@ -11,6 +11,8 @@ from long_running_agents.cli.output import dim, json_option, plain, print_json, 
 from long_running_agents.errors import NotFound
 
 if TYPE_CHECKING:
+    from pydantic import BaseModel
+
     from long_running_agents.config import Loaded
 
 
@@ -54,7 +56,12 @@ def _values(loaded: "Loaded", key: str | None) -> dict[str, object]:
 
 def _without_secrets(loaded: "Loaded", value: object) -> object:
     """A URL may carry a password; nothing secret is shown."""
-    return json.loads(loaded.redact(json.dumps(plain(value))))
+    return json.loads(loaded.redact(json.dumps(plain(value), default=_table)))
+
+
+def _table(rule: "BaseModel") -> dict[str, object]:
+    """A table within a list, as far as it says anything."""
+    return rule.model_dump(exclude_defaults=True)
 
 
 def _text(value: object) -> str:

@@ -52,6 +52,8 @@ class Wishes:
 class _State:
     open: set[TurnId] = field(default_factory=set[TurnId])
     """Turns that have not ended."""
+    watched: set[TurnId] = field(default_factory=set[TurnId])
+    """Those somebody waits for."""
     questions: list[Approval] = field(default_factory=list[Approval])
     queued: dict[TurnId, str] = field(default_factory=dict[TurnId, str])
     """What was asked by turns in line, to be shown again when their answers come."""
@@ -131,7 +133,9 @@ class Conversation:
         """Wait beside the conversation until a turn settles."""
         self._state.open.add(turn_id)
         self._draw()
-        self.errand(self._settle(turn_id))
+        if turn_id not in self._state.watched:
+            self._state.watched.add(turn_id)
+            self.errand(self._settle(turn_id))
 
     async def enter(self, session_id: SessionId, *, recall: bool = True) -> None:
         """Go to a session; everything from now on is about it."""
@@ -239,14 +243,23 @@ class Conversation:
             await self.send(text)
 
     async def _answer(self, text: str) -> None:
-        verdict = asking.verdict(text)
+        lasting = self._state.questions[0].offer is not None
+        verdict = asking.verdict(text, lasting=lasting)
         if verdict is None:
             return
         approval = self._state.questions.pop(0)
         self._draw()
-        await self.app.turns.answer(approval.id, allowed=verdict.allowed, reason=verdict.reason)
-        if not self._state.questions:
-            self.watch(approval.turn_id)
+        try:
+            await self.app.turns.answer(
+                approval.id,
+                allowed=verdict.allowed,
+                reason=verdict.reason,
+                lasting=verdict.lasting,
+            )
+        finally:
+            # It may have come too late; the turn goes on all the same.
+            if not self._state.questions:
+                self.watch(approval.turn_id)
 
     async def _listen(self, session_id: SessionId, after: int) -> None:
         renderer = Renderer(self.screen, usage=True)
@@ -269,7 +282,11 @@ class Conversation:
             case MessageAccepted() if turn_id is not None:
                 state.open.add(turn_id)
             case ApprovalResolved(approval_id=answered):
-                state.questions = [each for each in state.questions if each.id != answered]
+                asked = state.questions
+                state.questions = [each for each in asked if each.id != answered]
+                if asked and not state.questions and turn_id is not None:
+                    # Not answered here: it has expired, or another answer was for it, too.
+                    self.watch(turn_id)
             case event if isinstance(event, CLOSING) and turn_id is not None:
                 state.open.discard(turn_id)
             case _:
@@ -285,6 +302,8 @@ class Conversation:
             state.open.discard(turn_id)
             self._draw()
             raise
+        finally:
+            state.watched.discard(turn_id)
         if turn.status.ended:
             state.open.discard(turn_id)
             self._draw()

@@ -77,7 +77,8 @@ async def _ask(approval: "Approval") -> "Verdict":
 
     prompt: PromptSession[str] = PromptSession()
     while True:
-        verdict = asking.verdict(await prompt.prompt_async(asking.question(approval)))
+        typed = await prompt.prompt_async(asking.question(approval))
+        verdict = asking.verdict(typed, lasting=approval.offer is not None)
         if verdict is not None:
             return verdict
 

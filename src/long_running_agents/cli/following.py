@@ -16,6 +16,7 @@ from long_running_agents.domain.events import (
     TurnFailed,
     TurnLimited,
 )
+from long_running_agents.domain.grant import Lasting
 from long_running_agents.domain.ids import SessionId
 from long_running_agents.domain.turn import Turn, TurnStatus
 from long_running_agents.errors import Busy, LimitReached
@@ -33,6 +34,7 @@ class Verdict:
 
     allowed: bool
     reason: str = ""
+    lasting: Lasting = Lasting.ONCE
 
 
 Ask = Callable[[Approval], Awaitable[Verdict]]
@@ -59,12 +61,15 @@ class Ended:
                 return INTERRUPTED
 
 
-def by_rule(*, yes: bool, approved: tuple[str, ...]) -> Ask:
-    """Answer questions by what was said on the command line."""
+def by_rule(app: "App", *, yes: bool, approved: tuple[str, ...]) -> Ask:
+    """Answer questions by what was said on the command line; the rest may be left to wait."""
+    waits = app.settings.agent.tools.non_interactive_approval_policy == "ask"
 
     async def answer(approval: Approval) -> Verdict:
         if yes or approval.tool in approved:
             return Verdict(allowed=True)
+        if waits:
+            raise _waiting(approval)
         return Verdict(allowed=False, reason="it was not approved on the command line")
 
     return answer
@@ -74,10 +79,14 @@ async def refuse_if_waiting(app: "App", session_id: SessionId) -> None:
     """Refuse to queue behind a question that only a person can answer."""
     questions = await app.turns.open_questions(session_id)
     if questions:
-        raise Busy(
-            f"Session {session_id!r} waits for an answer: may {questions[0].tool} run?",
-            hint=f"'lra approvals allow {questions[0].id}' or 'lra approvals deny …' goes on.",
-        )
+        raise _waiting(questions[0])
+
+
+def _waiting(approval: Approval) -> Busy:
+    return Busy(
+        f"Session {approval.session_id!r} waits for an answer: may {approval.tool} run?",
+        hint=f"'lra approvals allow {approval.id}' or 'lra approvals deny …' goes on.",
+    )
 
 
 async def follow(
@@ -135,4 +144,9 @@ async def _watch(app: "App", turn: Turn, ask: Ask) -> Turn:
         for approval in await app.turns.open_questions(turn.session_id):
             if approval.turn_id == turn.id:
                 verdict = await ask(approval)
-                await app.turns.answer(approval.id, allowed=verdict.allowed, reason=verdict.reason)
+                await app.turns.answer(
+                    approval.id,
+                    allowed=verdict.allowed,
+                    reason=verdict.reason,
+                    lasting=verdict.lasting,
+                )

@@ -31,6 +31,7 @@ from long_running_agents.domain.events import (
     TurnStopped,
     WordsArrived,
 )
+from long_running_agents.domain.grant import Lasting
 
 _ARGUMENTS = 100
 _PIPE_COLUMNS = 140
@@ -148,8 +149,8 @@ def _line(event: Event) -> str:
 
 def _rare_line(event: Event) -> str:
     match event:
-        case ApprovalResolved(allowed=True):
-            line = "allowed"
+        case ApprovalResolved(allowed=True, lasting=lasting):
+            line = "allowed" if lasting == Lasting.ONCE else f"allowed ({lasting})"
         case ApprovalResolved(reason=reason):
             line = f"denied: {reason}" if reason else "denied"
         case ModelFellBack():

@@ -66,6 +66,25 @@ class ToolSwitches(_Section):
     """The Python tool."""
 
 
+class ToolRule(_Section):
+    """A rule about some calls; patterns have * and ?, and what is unset fits everything."""
+
+    decision: Literal["allow", "ask", "deny"]
+    """What becomes of the calls it fits; any deny wins, else the first rule that fits."""
+    tool: str = "*"
+    """Names of tools."""
+    program: str | None = None
+    """Programs of a shell command, such as curl or 'git push', or names of packages."""
+    path: str | None = None
+    """Files, as seen from the workspace."""
+    host: str | None = None
+    """Hosts of web addresses."""
+    reason: str = ""
+    """Why, for the person or the model that reads it."""
+    tainted: bool = False
+    """Whether an allow also holds after the session has read foreign words."""
+
+
 class ToolSettings(_Section):
     """What the model may call."""
 
@@ -73,6 +92,14 @@ class ToolSettings(_Section):
     """Names of the tools that may run; unset means all."""
     require_approval: tuple[str, ...] = ()
     """Names of the tools that run only after a person agreed."""
+    rules: tuple[ToolRule, ...] = ()
+    """Rules about calls: decision, and any of tool, program, path, host, reason, tainted."""
+    taint: bool = True
+    """Whether calls that could do harm take consent once a session has read foreign words."""
+    approval_expiry: float = Field(default=1440.0, ge=0)
+    """Minutes after which a question that nobody answered is a no; 0 means never."""
+    non_interactive_approval_policy: Literal["deny", "allow", "ask"] = "deny"
+    """What becomes of a question when nobody is there: a no, a yes, or it waits for somebody."""
     timeout: float = Field(default=120.0, gt=0)
     """Seconds one tool call may take."""
     result_limit: int = Field(default=50_000, ge=1000)

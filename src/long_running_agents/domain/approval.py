@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
+from long_running_agents.domain.grant import Lasting, Scope
 from long_running_agents.domain.ids import ApprovalId, SessionId, TurnId
 
 
@@ -15,6 +16,11 @@ class ApprovalState(StrEnum):
     DENIED = "denied"
     WITHDRAWN = "withdrawn"
     """The turn was stopped before anyone answered."""
+    EXPIRED = "expired"
+    """Nobody answered in time."""
+
+
+UNANSWERED = "nobody answered in time"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,3 +40,17 @@ class Approval:
     """Why it was denied, for the model to read."""
     asked_at: datetime
     answered_at: datetime | None = None
+    offer: Scope | None = None
+    """What a lasting answer would cover; None when it can be answered for this call only."""
+    lasting: Lasting = Lasting.ONCE
+    """How long the answer is good for."""
+    expires_at: datetime | None = None
+    """From when on nobody may answer any more; None for never."""
+
+    def overdue(self, now: datetime) -> bool:
+        """Whether it waits for an answer that would come too late."""
+        return (
+            self.state is ApprovalState.OPEN
+            and self.expires_at is not None
+            and self.expires_at <= now
+        )

@@ -68,16 +68,22 @@ class ApprovalRequested(_Shape):
     input: JsonValue
     tool_call_id: str
     question: str
+    scope: str = ""
+    """What a lasting answer would cover; empty when only this call can be allowed."""
+    expires_at: datetime | None = None
+    """Until when it can be answered; null for ever."""
 
 
 class ApprovalResolved(_Shape):
-    """A question was answered or withdrawn."""
+    """A question was answered or withdrawn, or has expired."""
 
     type: Literal["approval_resolved"] = "approval_resolved"
     approval_id: str
     tool_call_id: str
     allowed: bool
     reason: str = ""
+    lasting: str = "once"
+    """How long the answer is good for: once, session or always."""
 
 
 class RecalledMemory(_Shape):

@@ -11,6 +11,7 @@ SessionId = NewType("SessionId", str)
 TurnId = NewType("TurnId", str)
 TaskId = NewType("TaskId", str)
 ApprovalId = NewType("ApprovalId", str)
+GrantId = NewType("GrantId", str)
 
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")

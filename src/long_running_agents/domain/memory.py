@@ -52,6 +52,11 @@ class Trust(StrEnum):
         """Higher is more trustworthy."""
         return {Trust.USER: 3, Trust.AGENT: 2, Trust.TOOL: 1, Trust.WEB: 0}[self]
 
+    @property
+    def foreign(self) -> bool:
+        """Whether neither the user nor the agent said it."""
+        return self in (Trust.TOOL, Trust.WEB)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Viewer:

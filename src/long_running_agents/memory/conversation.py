@@ -22,13 +22,16 @@ _PAUSES = (
 """Where a text pauses, the longest pauses first."""
 
 
-def drafts(turn: Turn, agent: str, heard: Sequence[Memory]) -> list[Draft]:
+def drafts(
+    turn: Turn, agent: str, heard: Sequence[Memory], *, foreign: bool = False
+) -> list[Draft]:
     """What is remembered of a turn.
 
     Args:
         turn: The turn, at its end.
         agent: The name of whoever answered.
         heard: The memories that the answer may be drawn from.
+        foreign: Whether the answer may repeat foreign words.
     """
     # A job's prompt or a delegate's may have been written by an agent.
     said = turn.origin is Origin.USER
@@ -46,17 +49,18 @@ def drafts(turn: Turn, agent: str, heard: Sequence[Memory]) -> list[Draft]:
         for piece in pieces(masked(turn.prompt))
     ]
     answered = pieces(masked(turn.answer))
-    return asked + [_answer(turn, agent, piece, heard) for piece in answered]
+    least = Trust.WEB if foreign else Trust.AGENT
+    return asked + [_answer(turn, agent, piece, heard, least) for piece in answered]
 
 
-def _answer(turn: Turn, agent: str, piece: str, heard: Sequence[Memory]) -> Draft:
+def _answer(turn: Turn, agent: str, piece: str, heard: Sequence[Memory], trust: Trust) -> Draft:
     origins = gate.origins(piece, turn.prompt, heard)
     scopes = {memory.scope for memory in origins}
     return Draft(
         content=piece,
         kind=Kind.CONVERSATION,
         # An answer is no more trustworthy than what it was drawn from, and no more public.
-        trust=gate.least_trusted([Trust.AGENT, *(memory.trust for memory in origins)]),
+        trust=gate.least_trusted([trust, *(memory.trust for memory in origins)]),
         scope=next((scope for scope in _NARROW if scope in scopes), Scope.USER),
         actor=agent,
         source="conversation",

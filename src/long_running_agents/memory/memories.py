@@ -40,6 +40,7 @@ from long_running_agents.store import (
     memory_trash,
     memory_turns,
     memory_words,
+    taints,
 )
 from long_running_agents.store.database import Database, Transaction
 
@@ -178,11 +179,12 @@ class Memories:
             heard: The memories that were recalled or looked up in it.
         """
         viewer = Viewer(owner=owner, agent=agent, session_id=turn.session_id)
-        known = await self.database.read(lambda tx: memories.many(tx, viewer, heard))
-        drafts = [
-            _well_formed(draft)
-            for draft in conversation.drafts(turn, agent, [known[n] for n in sorted(known)])
-        ]
+        known, read = await self.database.read(
+            lambda tx: (memories.many(tx, viewer, heard), taints.sources(tx, turn.session_id))
+        )
+        origins = [known[number] for number in sorted(known)]
+        said = conversation.drafts(turn, agent, origins, foreign=bool(read))
+        drafts = [_well_formed(draft) for draft in said]
         texts = await self._texts(owner, drafts, anew=turn.id)
         vectors = await self.vectors.of(texts)
         now = self.clock.now()

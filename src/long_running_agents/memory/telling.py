@@ -25,6 +25,11 @@ def line(memory: Memory) -> str:
     return f"#{memory.id} ({memory.kind}, {SAID_BY[memory.trust]}, {day}): {quoted(memory.content)}"
 
 
+def source(memory: Memory) -> str:
+    """Where foreign words in memory come from."""
+    return f"memory #{memory.id}, {SAID_BY[memory.trust]}"
+
+
 def quoted(content: str, longest: int = _LONGEST) -> str:
     """Content in quotes on one line: nothing in it can end the quotation or pose as our words."""
     plain = " ".join(content.split())

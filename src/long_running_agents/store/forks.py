@@ -11,12 +11,12 @@ from long_running_agents.domain.turn import Turn
 from long_running_agents.errors import Busy, NotFound
 from long_running_agents.store import memory_turns, sessions, turns
 from long_running_agents.store.database import Transaction
-from long_running_agents.store.tables import events, messages, tasks, tool_calls
+from long_running_agents.store.tables import events, messages, taints, tasks, tool_calls
 from long_running_agents.store.tables import sessions as session_table
 from long_running_agents.store.tables import turns as turn_table
 
 # Usage is not copied: what was spent was spent once.
-_OF_A_TURN = (messages, events, tool_calls)
+_OF_A_TURN = (messages, events, tool_calls, taints)
 
 
 def fork(tx: Transaction, session_id: SessionId, *, at: TurnId | None, now: datetime) -> Session:

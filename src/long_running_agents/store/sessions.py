@@ -8,6 +8,7 @@ from sqlalchemy import Row, bindparam, delete, func, insert, select, update
 from long_running_agents.domain.ids import SessionId, TurnId
 from long_running_agents.domain.session import MINE, Mode, Session, SessionPreview
 from long_running_agents.errors import NotFound
+from long_running_agents.store import decisions
 from long_running_agents.store.database import Transaction
 from long_running_agents.store.prepared import Prepared
 from long_running_agents.store.tables import microseconds, sessions, turns
@@ -135,6 +136,7 @@ def touch(tx: Transaction, session_id: SessionId, now: datetime) -> None:
 def remove(tx: Transaction, session_id: SessionId) -> None:
     """Delete a session with everything in it; what it cost stays on the books."""
     get(tx, session_id)
+    decisions.forget_words(tx, session_id)
     tx.execute(delete(sessions).where(sessions.c.id == session_id))
 
 

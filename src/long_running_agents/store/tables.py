@@ -197,8 +197,54 @@ approvals = Table(
     Column("reason", Text, nullable=False, server_default=""),
     Column("asked_at", Moment, nullable=False),
     Column("answered_at", Moment),
+    Column("offer", Text),
+    Column("lasting", String, nullable=False, server_default="once"),
+    Column("expires_at", Moment),
     UniqueConstraint("turn_id", "call_id"),
     Index("approvals_by_session", "session_id", "state"),
+)
+
+grants = Table(
+    "grants",
+    metadata,
+    Column("id", String, primary_key=True),
+    Column("owner", String, nullable=False),
+    Column("session_id", String, ForeignKey("sessions.id", ondelete="CASCADE")),
+    Column("tool", String, nullable=False),
+    Column("scope", Text, nullable=False),
+    Column("created_at", Moment, nullable=False),
+    Column("used", Integer, nullable=False, server_default="0"),
+    Column("revoked_at", Moment),
+    Index("grants_by_owner", "owner"),
+)
+
+taints = Table(
+    "taints",
+    metadata,
+    _turn_column(primary_key=True),
+    Column("call_id", String, primary_key=True),
+    Column("source", Text, primary_key=True),
+    _session_column(),
+    Column("at", Moment, nullable=False),
+    Index("taints_by_session", "session_id"),
+)
+
+decisions = Table(
+    "decisions",
+    metadata,
+    Column("id", Integer, primary_key=True, autoincrement=True),
+    Column("at", Moment, nullable=False),
+    Column("owner", String, nullable=False),
+    # No foreign keys: that something was decided stays known when a session is deleted.
+    Column("session_id", String, nullable=False),
+    Column("turn_id", String, nullable=False),
+    Column("call_id", String, nullable=False),
+    Column("tool", String, nullable=False),
+    Column("args", Text, nullable=False),
+    Column("decision", String, nullable=False),
+    Column("why", Text, nullable=False),
+    Column("who", String, nullable=False),
+    Index("decisions_by_session", "session_id"),
 )
 
 usage = Table(

@@ -7,9 +7,11 @@ from pydantic import Field
 from pydantic_ai import FunctionToolset, RunContext
 from typing_extensions import TypedDict
 
+from long_running_agents.domain.ids import SessionId
 from long_running_agents.domain.tool import Effect
 from long_running_agents.domain.turn import Turn
-from long_running_agents.store import turns
+from long_running_agents.store import taints, turns
+from long_running_agents.store.database import Transaction
 from long_running_agents.tools.deps import TurnDeps
 from long_running_agents.tools.effects import effect
 
@@ -44,11 +46,19 @@ def conversations() -> FunctionToolset[TurnDeps]:
         """
         turn = ctx.deps.turn
         where = None if all_sessions else turn.session_id
-        found = await ctx.deps.database.read(
-            lambda tx: turns.recent(
-                tx, limit, owner=ctx.deps.owner, session_id=where, before=turn.id
-            )
-        )
+
+        def work(tx: Transaction) -> tuple[list[Turn], list[SessionId]]:
+            told = turns.recent(tx, limit, owner=ctx.deps.owner, session_id=where, before=turn.id)
+            others = dict.fromkeys(each.session_id for each in told)
+            return told, [
+                session
+                for session in others
+                if session != turn.session_id and taints.sources(tx, session)
+            ]
+
+        found, foreign = await ctx.deps.database.read(work)
+        for session in foreign:
+            await ctx.deps.taint(f"session {session}, which has read foreign words")
         return [_earlier(earlier) for earlier in reversed(found)]
 
     return tools

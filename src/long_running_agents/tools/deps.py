@@ -1,6 +1,6 @@
 """What a tool can touch."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from long_running_agents.domain.events import Recorded
@@ -11,6 +11,13 @@ from long_running_agents.memory.memories import Memories
 from long_running_agents.sandbox.session_sandboxes import SessionSandboxes
 from long_running_agents.sandbox.workspace import Workspace
 from long_running_agents.store.database import Database
+
+Tell = Callable[[str], Awaitable[None]]
+"""Says that a result holds words from somewhere outside, and from where, before it is told."""
+
+
+async def _nobody(_: str) -> None:
+    """Nobody has to know."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,3 +38,8 @@ class TurnDeps:
     """The agent's folder, and no way out of it."""
     sandboxes: SessionSandboxes | None = None
     """Where code runs."""
+    taint: Tell = _nobody
+
+
+MakeDeps = Callable[[Turn, Tell], TurnDeps]
+"""Gives a turn what its tools can touch."""

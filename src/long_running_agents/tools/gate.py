@@ -1,13 +1,30 @@
 """The gate every tool call passes: it runs, a person is asked, or it is refused."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
 from pydantic_ai.exceptions import ApprovalRequired, ToolFailed
 from pydantic_ai.messages import ToolCallPart
+from pydantic_ai.tools import ToolDefinition
 from typing_extensions import override
 
-from long_running_agents.domain.approval import Approval, ApprovalState
-from long_running_agents.domain.policy import Allow, Ask, Deny, Rules, decide
+from long_running_agents.domain.approval import UNANSWERED, Approval, ApprovalState
+from long_running_agents.domain.call import Call
+from long_running_agents.domain.grant import Grant, Scope, scope_of
+from long_running_agents.domain.policy import (
+    Allow,
+    Ask,
+    Decision,
+    Deny,
+    Occasion,
+    Rules,
+    decide,
+    reaching,
+)
+from long_running_agents.domain.taint import Taint
+from long_running_agents.domain.tool import Power
+from long_running_agents.tools.effects import effect_of, is_foreign, powers_of
 from long_running_agents.tools.ring import Ring, Run
 
 
@@ -22,8 +39,25 @@ class CallBook(Protocol):
         """The question about a call, if one was asked."""
         ...
 
-    async def ask(self, call_id: str, question: str) -> None:
-        """Store a question."""
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The foreign words that the session has read."""
+        ...
+
+    async def seen(self) -> frozenset[str]:
+        """The addresses that were named in the session."""
+        ...
+
+    async def grants(self) -> Sequence[Grant]:
+        """The remembered answers that are good for the session."""
+        ...
+
+    async def judged(self, call_id: str, decision: Decision) -> None:
+        """Store what was decided."""
+        ...
+
+    async def ask(self, call_id: str, question: str, offer: Scope | None) -> None:
+        """Store a question, and what a lasting answer to it would cover."""
         ...
 
     async def deny(self, call_id: str, reason: str) -> None:
@@ -38,34 +72,83 @@ class Gate(Ring):
     the turn goes on, the same call comes by again and finds its answer.
     """
 
-    def __init__(self, rules: Rules, book: CallBook, *, attended: bool) -> None:
+    def __init__(self, rules: Rules, book: CallBook, occasion: Occasion) -> None:
         self._rules = rules
         self._book = book
-        self._attended = attended
+        self._occasion = occasion
+        self._tools: dict[str, ToolDefinition] = {}
+        self._calls: dict[str, Call] = {}
+        self._decided: dict[str, Decision] = {}
 
-    def free(self, tool: str) -> bool:
-        """Whether a tool runs without asking anybody."""
-        return isinstance(decide(tool, self._rules, attended=self._attended), Allow)
+    @override
+    def meet(self, tool: ToolDefinition) -> None:
+        self._tools[tool.name] = tool
+
+    async def judge(self, part: ToolCallPart) -> Decision:
+        """Decide about a call at the moment the model makes it.
+
+        Whatever is read later cannot have moved the model to make it.
+        """
+        call = self._call_of(part)
+        taint = Taint(sources=self._book.sources)
+        if taint.sources and Power.SEND in call.powers and call.addresses:
+            taint = replace(taint, seen=await self._book.seen())
+        decision = decide(call, self._rules, self._occasion, taint)
+        if not isinstance(decision, Allow) and (grants := await self._book.grants()):
+            decision = decide(call, self._rules, self._occasion, taint, grants)
+        self._decided[part.tool_call_id] = decision
+        return decision
+
+    def source(self, call_id: str) -> tuple[str, bool] | None:
+        """Where the foreign words of a result come from, and whether links in it may be followed.
+
+        None when the result is our own.
+        """
+        call = self._calls.get(call_id)
+        if call is None or not call.foreign:
+            return None
+        # What a command prints is the model's to choose.
+        return call.source, Power.EXECUTE not in call.powers
 
     @override
     async def call(self, call: ToolCallPart, run: Run) -> Any:
+        self._call_of(call)
         if not self._book.begun(call.tool_call_id):
             await self._check(call)
         return await run()
 
-    async def _check(self, call: ToolCallPart) -> None:
-        approval = self._book.approval(call.tool_call_id)
+    def _call_of(self, part: ToolCallPart) -> Call:
+        if part.tool_call_id not in self._calls:
+            tool = self._tools.get(part.tool_name)
+            call = Call(
+                tool=part.tool_name,
+                args=part.args_as_dict(raise_if_invalid=False),
+                effect=effect_of(tool),
+                powers=powers_of(tool),
+                foreign=is_foreign(tool),
+            )
+            self._calls[part.tool_call_id] = reaching(call, self._rules)
+        return self._calls[part.tool_call_id]
+
+    async def _check(self, part: ToolCallPart) -> None:
+        approval = self._book.approval(part.tool_call_id)
         if approval is not None:
             await self._follow(approval)
             return
-        match decide(call.tool_name, self._rules, attended=self._attended):
+        decision = self._decided.get(part.tool_call_id)
+        if decision is None:
+            # The process died between the call and the question.
+            decision = await self.judge(part)
+            await self._book.judged(part.tool_call_id, decision)
+        match decision:
             case Allow():
                 return
-            case Deny(reason):
-                await self._book.deny(call.tool_call_id, reason)
+            case Deny(reason=reason):
+                await self._book.deny(part.tool_call_id, reason)
                 raise ToolFailed(f"Not allowed: {reason}.")
-            case Ask(reason):
-                await self._book.ask(call.tool_call_id, reason)
+            case Ask(reason=reason, fresh=fresh):
+                offer = None if fresh else scope_of(self._call_of(part))
+                await self._book.ask(part.tool_call_id, reason, offer)
                 raise ApprovalRequired
 
     async def _follow(self, approval: Approval) -> None:
@@ -74,6 +157,9 @@ class Gate(Ring):
                 return
             case ApprovalState.OPEN:
                 raise ApprovalRequired
+            case ApprovalState.EXPIRED:
+                await self._book.deny(approval.call_id, UNANSWERED)
+                raise ToolFailed(f"Not run: {UNANSWERED}.")
             case ApprovalState.DENIED | ApprovalState.WITHDRAWN:
                 reason = approval.reason or "the user said no"
                 await self._book.deny(approval.call_id, reason)

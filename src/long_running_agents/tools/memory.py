@@ -24,13 +24,14 @@ from long_running_agents.domain.memory import (
     Viewer,
     Written,
 )
-from long_running_agents.domain.tool import Effect
+from long_running_agents.domain.tool import Effect, Power
 from long_running_agents.domain.turn import Origin
 from long_running_agents.errors import UsageError
 from long_running_agents.memory import gate
 from long_running_agents.memory.memories import Memories
-from long_running_agents.memory.telling import SAID_BY, line, quoted
+from long_running_agents.memory.telling import SAID_BY, line, quoted, source
 from long_running_agents.store import memories as rows
+from long_running_agents.store import taints
 from long_running_agents.tools.deps import TurnDeps
 from long_running_agents.tools.effects import effect
 from long_running_agents.tools.heard import heard
@@ -108,7 +109,7 @@ def _add_searching(tools: FunctionToolset[TurnDeps]) -> None:
 
 
 def _add_writing(tools: FunctionToolset[TurnDeps]) -> None:
-    @tools.tool(metadata=effect(Effect.IDEMPOTENT))
+    @tools.tool(metadata=effect(Effect.IDEMPOTENT, powers=[Power.REMEMBER]))
     async def write_memory(
         ctx: RunContext[TurnDeps],
         content: str,
@@ -136,7 +137,7 @@ def _add_writing(tools: FunctionToolset[TurnDeps]) -> None:
             keep_both=keep_both,
         )
 
-    @tools.tool(metadata=effect(Effect.IDEMPOTENT, alias=True))
+    @tools.tool(metadata=effect(Effect.IDEMPOTENT, alias=True, powers=[Power.REMEMBER]))
     async def memory(
         ctx: RunContext[TurnDeps], operation: Literal["store", "search"], text: str
     ) -> str | Search:
@@ -153,7 +154,7 @@ def _add_writing(tools: FunctionToolset[TurnDeps]) -> None:
 
 
 def _add_changing(tools: FunctionToolset[TurnDeps]) -> None:
-    @tools.tool(metadata=effect(Effect.IDEMPOTENT))
+    @tools.tool(metadata=effect(Effect.IDEMPOTENT, powers=[Power.REMEMBER]))
     async def update_memory(ctx: RunContext[TurnDeps], memory_id: int, content: str) -> str:
         """Correct a memory; the old wording is kept as history.
 
@@ -194,6 +195,9 @@ def _of(deps: TurnDeps) -> tuple[Memories, Viewer]:
 async def _search(deps: TurnDeps, query: Query) -> Search:
     memories, viewer = _of(deps)
     found = await memories.find(viewer, query)
+    for hit in found.hits:
+        if hit.memory.trust.foreign:
+            await deps.taint(source(hit.memory))
     note = _DATA if found.hits else "Nothing is remembered about this."
     if found.degraded:
         note = f"{note} Only a part was searched: {found.degraded}."
@@ -211,10 +215,17 @@ async def _write(
 ) -> str:
     memories, viewer = _of(deps)
     turn = deps.turn
-    known = await deps.database.read(lambda tx: rows.many(tx, viewer, heard(tx, turn.id)))
+    known, read = await deps.database.read(
+        lambda tx: (
+            rows.many(tx, viewer, heard(tx, turn.id)),
+            taints.sources(tx, turn.session_id),
+        )
+    )
     origins = gate.origins(content, turn.prompt, known.values())
     told = turn.origin is Origin.USER and gate.told_by_user(content, turn.prompt)
-    trusts = [Trust.USER if told else Trust.AGENT, *(origin.trust for origin in origins)]
+    # Whoever has read foreign words may be repeating them.
+    own = Trust.WEB if read else Trust.AGENT
+    trusts = [Trust.USER if told else own, *(origin.trust for origin in origins)]
     draft = Draft(
         content=content,
         kind=kind,

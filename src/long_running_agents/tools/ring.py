@@ -36,6 +36,9 @@ class Ring:
         """Surround a model request."""
         return await ask(context)
 
+    def meet(self, tool: ToolDefinition) -> None:
+        """Hear what a tool says of itself, before a call of it."""
+
     async def call(self, call: ToolCallPart, run: Run) -> Any:
         """Surround a tool call."""
         del call
@@ -51,6 +54,7 @@ class Rings(AbstractCapability[TurnDeps]):
     def __post_init__(self) -> None:
         self._requests = _overriding(self.rings, "request")
         self._calls = _overriding(self.rings, "call")
+        self._meeting = _overriding(self.rings, "meet")
 
     @override
     async def wrap_model_request(
@@ -75,6 +79,8 @@ class Rings(AbstractCapability[TurnDeps]):
         args: ValidatedToolArgs,
         handler: WrapToolExecuteHandler,
     ) -> Any:
+        for ring in self._meeting:
+            ring.meet(tool_def)
         run: Run = partial(handler, args)
         for ring in self._calls:
             run = partial(ring.call, call, run)

@@ -217,3 +217,27 @@ def test_colours_may_be_asked_for_after_the_command(lra):
 def test_a_traceback_may_be_asked_for_after_the_command(lra):
     assert "Traceback" not in lra("tasks", "list", "--session", "nowhere")[2]
     assert "Traceback" in lra("tasks", "list", "--session", "nowhere", "--debug")[2]
+
+
+def test_what_is_switched_off_at_the_gate_is_seen(lra, monkeypatch):
+    assert "ok       gate: 0 rules of your own" in lra("doctor")[1]
+    rules = [{"decision": "deny", "program": "curl"}]
+    monkeypatch.setenv("LRA_AGENT__TOOLS__RULES", json.dumps(rules))
+    assert json.loads(lra("config", "agent.tools.rules", "--json")[1]) == rules
+    assert "curl" in lra("config")[1]
+    monkeypatch.setenv("LRA_AGENT__TOOLS__NON_INTERACTIVE_APPROVAL_POLICY", "allow")
+    assert "warning  gate: calls that need consent run unattended" in lra("doctor")[1]
+    monkeypatch.setenv("LRA_AGENT__TOOLS__TAINT", "false")
+    assert "warning  gate: foreign words make no difference" in lra("doctor")[1]
+    assert lra("config", "agent.tools.taint")[1] == "false\n"
+
+
+def test_the_log_of_decisions_is_for_people_and_programs(lra):
+    assert lra("approvals", "log", "--json")[1] == "[]\n"
+    assert lra("approvals", "grants", "--json")[1] == "[]\n"
+    lra("ask", "plan it", "--session", "s")
+    [entry] = json.loads(lra("approvals", "log", "--json")[1])
+    assert (entry["tool"], entry["decision"], entry["who"]) == ("create_task", "allow", "policy")
+    assert json.loads(entry["args"]) == {"title": "Buy milk"}
+    assert lra("approvals", "log", "-s", "other")[1] == ""
+    assert "nothing speaks against it" in lra("approvals", "log")[1]

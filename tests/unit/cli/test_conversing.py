@@ -1,5 +1,6 @@
 """Answers and commands, as they are typed."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from long_running_agents.cli import asking, slash
 from long_running_agents.cli.following import Verdict
 from long_running_agents.domain.approval import Approval, ApprovalState
+from long_running_agents.domain.grant import Lasting, Scope
 from long_running_agents.errors import UsageError
 
 
@@ -39,6 +41,40 @@ def approval(args):
 )
 def test_an_answer_is_yes_no_or_a_reason(typed, verdict):
     assert asking.verdict(typed) == verdict
+
+
+@pytest.mark.parametrize(
+    ("typed", "verdict"),
+    [
+        ("s", Verdict(allowed=True, lasting=Lasting.SESSION)),
+        ("Session", Verdict(allowed=True, lasting=Lasting.SESSION)),
+        ("a", Verdict(allowed=True, lasting=Lasting.ALWAYS)),
+        ("always", Verdict(allowed=True, lasting=Lasting.ALWAYS)),
+        ("y", Verdict(allowed=True)),
+        ("a little later", Verdict(allowed=False, reason="a little later")),
+    ],
+)
+def test_an_answer_can_be_good_for_longer_where_that_is_offered(typed, verdict):
+    assert asking.verdict(typed, lasting=True) == verdict
+
+
+def test_an_answer_that_was_not_offered_is_a_no():
+    assert asking.verdict("a") == Verdict(allowed=False, reason="a")
+
+
+def test_the_question_says_why_it_is_asked_and_what_can_be_granted():
+    asked = replace(
+        approval('{"command":"git push -f"}'),
+        question="git push overwrites what others may have",
+        offer=Scope(tool="shell", programs=("git push",)),
+    )
+    assert asking.question(asked).endswith(
+        "? [y]es / for this [s]ession / [a]lways / [n]o / reason: "
+    )
+    assert asking.details(asked).splitlines() == [
+        "It asks because git push overwrites what others may have.",
+        '"Session" and "always" are for: shell with git push.',
+    ]
 
 
 def test_short_arguments_are_in_the_question():

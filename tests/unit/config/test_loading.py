@@ -326,3 +326,28 @@ def test_secrets_are_found_where_people_keep_them(home, environ, env_file, text,
     loaded = home.write(".env", env_file).load(environ=environ)
 
     assert loaded.redact(text) == shown
+
+
+def test_rules_about_calls_are_tables_of_the_file(tmp_path):
+    (tmp_path / "config.toml").write_text(
+        """
+        [[agent.tools.rules]]
+        decision = "deny"
+        tool = "shell"
+        program = "curl"
+
+        [[agent.tools.rules]]
+        decision = "allow"
+        path = "docs/*"
+        """,
+        encoding="utf-8",
+    )
+    curl, docs = load(home=tmp_path, environ={}).settings.agent.tools.rules
+    assert (curl.decision, curl.tool, curl.program) == ("deny", "shell", "curl")
+    assert (docs.decision, docs.tool, docs.path) == ("allow", "*", "docs/*")
+
+
+def test_a_rule_that_says_nothing_known_is_refused_by_name(tmp_path):
+    wrong = [{"decision": "maybe"}]
+    with pytest.raises(ConfigError, match=r"agent\.tools\.rules"):
+        load(home=tmp_path, environ={}, flags={"agent.tools.rules": wrong})

@@ -20,6 +20,7 @@ from long_running_agents.domain.ids import SessionId, TurnId
 KINDS = get_args(get_args(Event)[0])
 NOON = datetime(2026, 1, 5, 12, 0, tzinfo=UTC)
 VALUES = {
+    "expires_at": NOON,
     "input": {"path": "ä.txt", "deep": [1, None, {"x": True}]},
     "memories": [
         {"id": 1, "kind": "fact", "trust": "web", "source": "web:x", "at": NOON, "text": "ä"},

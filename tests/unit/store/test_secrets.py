@@ -14,6 +14,10 @@ from tests.unit.store.house import (
 
 from long_running_agents.domain.approval import ApprovalState
 from long_running_agents.domain.events import TextWritten, ToolCalled
+from long_running_agents.domain.grant import Grant, Scope
+from long_running_agents.domain.ids import GrantId, TurnId
+from long_running_agents.domain.judgement import Judgement, ruling
+from long_running_agents.domain.policy import Allow
 from long_running_agents.domain.redaction import MARK
 from long_running_agents.domain.task import TaskStatus
 from long_running_agents.domain.tool import CallState
@@ -22,10 +26,13 @@ from long_running_agents.home import Home
 from long_running_agents.store import (
     approvals,
     audit,
+    decisions,
     events,
+    grants,
     ledger,
     messages,
     sessions,
+    taints,
     tasks,
     turns,
 )
@@ -53,10 +60,37 @@ def tell_everyone(tx, secret):
     messages.append(tx, SESSION, "t1", [message], NOON)
     ledger.request(tx, [a_call("t1", "c1", args=as_json)])
     ledger.resolve(tx, "t1", "c1", CallState.DONE, as_json, NOON)
-    approvals.ask(tx, a_question("a1", "t1", "c1", args=as_json, question=said))
+    offered = Scope(tool="shell", programs=(said,))
+    asked = a_question("a1", "t1", "c1", args=as_json, question=said, offer=offered)
+    approvals.ask(tx, asked)
     approvals.answer(tx, "a1", ApprovalState.DENIED, said, NOON)
     tasks.create(tx, SESSION, said, description=said, parent=None, made_by="c", now=NOON)
     tasks.change(tx, SESSION, 1, TaskStatus.FAILED, result=said, now=NOON)
+    allowed = Allow(said, grant=GrantId("g1"))
+    what, why, who = ruling(allowed)
+    decisions.note(
+        tx,
+        [
+            Judgement(
+                at=NOON,
+                owner="me",
+                session_id=SESSION,
+                turn_id=TurnId("t1"),
+                call_id="c1",
+                tool="shell",
+                args=as_json,
+                decision=what,
+                why=why,
+                who=who,
+            )
+        ],
+    )
+    scope = Scope(tool="shell", programs=(said,), folders=(said,), risks=(said,), hosts=(said,))
+    grants.add(
+        tx,
+        Grant(id=GrantId("g1"), owner="me", session_id=SESSION, scope=scope, created_at=NOON),
+    )
+    taints.add(tx, SESSION, TurnId("t1"), said, NOON, call_id="c1")
     audit.note(tx, audit.Entry(at=NOON, actor="user", action="x", subject=said, detail=said))
     move_turn(tx, "t1", TurnStatus.FAILED, answer=said, error=said)
     called = ToolCalled(tool="shell", input={"x": said}, tool_call_id="c1", effect="once")

@@ -3,10 +3,14 @@ from datetime import UTC, datetime
 import pytest
 from pydantic_ai.exceptions import ApprovalRequired, ToolFailed
 from pydantic_ai.messages import ToolCallPart
+from pydantic_ai.tools import ToolDefinition
 
 from long_running_agents.domain.approval import Approval, ApprovalState
-from long_running_agents.domain.ids import ApprovalId, SessionId, TurnId
-from long_running_agents.domain.policy import Rules
+from long_running_agents.domain.grant import Grant, Scope
+from long_running_agents.domain.ids import ApprovalId, GrantId, SessionId, TurnId
+from long_running_agents.domain.policy import Allow, Ask, By, Occasion, Rules
+from long_running_agents.domain.tool import Effect, Power
+from long_running_agents.tools.effects import effect
 from long_running_agents.tools.gate import Gate
 
 pytestmark = pytest.mark.anyio
@@ -18,12 +22,17 @@ ASKS = Rules(require_approval=["shell"])
 class Book:
     """A call book in memory."""
 
-    def __init__(self, *, begun=False, answer=None, reason=""):
+    def __init__(self, *, begun=False, answer=None, reason="", sources=(), seen=(), granted=()):
         self._begun = begun
         self._answer = answer
         self._reason = reason
+        self.sources = tuple(sources)
+        self._seen = frozenset(seen)
+        self._granted = granted
         self.asked = []
+        self.offers = []
         self.denied = []
+        self.noted = []
 
     def begun(self, call_id):
         return self._begun
@@ -42,22 +51,38 @@ class Book:
             asked_at=datetime(2026, 1, 5, tzinfo=UTC),
         )
 
-    async def ask(self, call_id, question):
+    async def seen(self):
+        return self._seen
+
+    async def grants(self):
+        return self._granted
+
+    async def judged(self, call_id, decision):
+        self.noted.append((call_id, decision))
+
+    async def ask(self, call_id, question, offer):
         self.asked.append((call_id, question))
+        self.offers.append(offer)
 
     async def deny(self, call_id, reason):
         self.denied.append((call_id, reason))
 
 
-async def through(book, rules=ASKS, *, attended=True):
+def tool(name, kind=Effect.READ, **said):
+    return ToolDefinition(name=name, metadata=effect(kind, **said))
+
+
+async def through(book, rules=ASKS, *, attended=True, call=CALL, definition=None):
     ran = []
+    gate = Gate(rules, book, Occasion(attended=attended))
+    gate.meet(definition or tool(call.tool_name, Effect.ONCE))
 
     async def run():
-        ran.append(CALL.tool_call_id)
+        ran.append(call.tool_call_id)
         return "ran"
 
     try:
-        return await Gate(rules, book, attended=attended).call(CALL, run)
+        return await gate.call(call, run)
     finally:
         book.ran = ran
 
@@ -120,7 +145,98 @@ async def test_a_call_that_began_before_a_restart_has_passed_the_gate():
     assert await through(Book(begun=True), Rules(allow=[])) == "ran"
 
 
-def test_the_gate_knows_which_tools_run_freely():
-    gate = Gate(Rules(allow=["shell", "files"], require_approval=["shell"]), Book(), attended=True)
+async def test_a_question_that_expired_is_told_to_the_model():
+    book = Book(answer=ApprovalState.EXPIRED)
 
-    assert [gate.free(tool) for tool in ("files", "shell", "other")] == [True, False, False]
+    with pytest.raises(ToolFailed, match="nobody answered in time"):
+        await through(book)
+    assert (book.denied, book.ran) == ([("c1", "nobody answered in time")], [])
+
+
+async def test_a_call_that_was_judged_when_it_was_made_is_not_judged_again():
+    book = Book()
+    gate = Gate(Rules(), book, Occasion())
+    gate.meet(tool("shell"))
+    assert await gate.judge(CALL) == Allow()
+
+    async def run():
+        return "ran"
+
+    # What is read meanwhile cannot have moved the model to make it.
+    book.sources = ("https://evil.example",)
+    assert await gate.call(CALL, run) == "ran"
+    assert book.noted == []
+
+
+async def test_a_call_that_a_dead_process_left_is_judged_and_noted():
+    book = Book()
+
+    await through(book, Rules())
+    assert book.noted == [("c1", Allow())]
+
+
+async def test_the_question_says_what_a_lasting_answer_would_cover():
+    book = Book()
+
+    with pytest.raises(ApprovalRequired):
+        await through(book)
+    assert book.offers == [Scope(tool="shell", programs=("ls",))]
+
+
+async def test_a_grant_lets_the_call_through_and_is_named():
+    grant = Grant(
+        id=GrantId("g1"),
+        owner="me",
+        session_id=None,
+        scope=Scope(tool="shell", programs=("ls",)),
+        created_at=datetime(2026, 1, 5, tzinfo=UTC),
+    )
+    book = Book(granted=[grant])
+
+    assert await through(book) == "ran"
+    [(_, decision)] = book.noted
+    assert (decision.by, decision.grant) == (By.GRANT, "g1")
+
+
+FETCH = ToolCallPart("web_fetch", {"url": "https://a.example/x?q=1"}, tool_call_id="c2")
+WEB = tool("web_fetch", powers=[Power.SEND], foreign=True)
+
+
+async def test_after_foreign_words_an_address_that_was_named_may_be_followed():
+    book = Book(sources=["https://a.example"], seen=["https://a.example/x?q=1"])
+
+    assert await through(book, Rules(), call=FETCH, definition=WEB) == "ran"
+
+
+async def test_after_foreign_words_one_letter_more_is_a_question_without_a_lasting_answer():
+    book = Book(sources=["https://a.example"], seen=["https://a.example/x?q="])
+
+    with pytest.raises(ApprovalRequired):
+        await through(book, Rules(), call=FETCH, definition=WEB)
+    [(_, question)] = book.asked
+    assert "web_fetch can send data out" in question
+    assert "https://a.example" in question
+    assert book.offers == [None]
+
+
+async def test_the_gate_knows_whose_words_come_back():
+    gate = Gate(Rules(network=True), Book(), Occasion())
+    for definition in (WEB, tool("shell", powers=[Power.EXECUTE]), tool("look")):
+        gate.meet(definition)
+    look = ToolCallPart("look", {}, tool_call_id="c3")
+    for call in (FETCH, CALL, look):
+        await gate.judge(call)
+
+    assert gate.source("c2") == ("https://a.example/x?q=1", True)
+    # Its network may have brought anything, and the model chooses what it prints.
+    assert gate.source("c1") == ("the tool shell", False)
+    assert gate.source("c3") is None
+    assert gate.source("unknown") is None
+
+
+async def test_a_tool_that_says_nothing_of_itself_can_do_everything():
+    gate = Gate(Rules(), Book(sources=["a page"]), Occasion())
+    call = ToolCallPart("mystery", {}, tool_call_id="c4")
+
+    assert isinstance(await gate.judge(call), Ask)
+    assert gate.source("c4") == ("the tool mystery", False)
