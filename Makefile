@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 EXTRAS := .venv-extras
 
 .PHONY: help chat test check unit lint types layers integration contract docs e2e test-extras \
-	test-docker bubblewrap attack attack-docker bench bench-memory bench-sandbox clean
+	test-docker bubblewrap attack attack-docker bench bench-memory bench-sandbox bench-data clean
 
 help:
 	@echo "make chat    install and talk to the agent"
@@ -93,6 +93,9 @@ bench: $(VENV)/.ready bubblewrap
 
 bench-sandbox: $(VENV)/.ready bubblewrap
 	@$(BIN)/python -m benchmarks.sandbox
+
+bench-data: $(VENV)/.ready
+	@$(BIN)/python -m benchmarks.data_view
 
 bench-memory: $(VENV)/.ready
 	@$(BIN)/python -m benchmarks.memory_quality

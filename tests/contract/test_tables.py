@@ -13,9 +13,15 @@ import polars as pl
 import pytest
 
 from long_running_agents.clock import SystemClock
-from long_running_agents.errors import LimitReached, LraError, PathRefused, UsageError
+from long_running_agents.errors import (
+    LimitReached,
+    LraError,
+    NotConfigured,
+    PathRefused,
+    UsageError,
+)
 from long_running_agents.sandbox.tables.question import Look, Question
-from long_running_agents.sandbox.tables.viewing import view
+from long_running_agents.sandbox.tables.viewing import check_installed, view
 from long_running_agents.sandbox.workspace import Workspace
 
 pytestmark = pytest.mark.anyio
@@ -294,6 +300,11 @@ async def test_time_and_memory_are_bounded(workspace):
         await view(workspace, "a.csv", question, SystemClock(), seconds=0.01)
     with pytest.raises(LraError):
         await view(workspace, "a.csv", question, SystemClock(), memory=32 << 20)
+
+
+def test_without_the_extra_the_command_that_installs_it_is_named():
+    with pytest.raises(NotConfigured, match=r"pip install 'long-running-agents\[tables\]'"):
+        check_installed(lambda _: None)
 
 
 async def test_only_files_of_the_workspace_are_opened(workspace, tmp_path):

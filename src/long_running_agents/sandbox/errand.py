@@ -107,8 +107,11 @@ async def _told(process: asyncio.subprocess.Process, asked: bytes, most: int) ->
 
 
 def _parsed(line: bytes) -> Json:
-    value: object = json.loads(line)
     # It parsed hostile data, so it may have been taken over: anything may come from it.
+    try:
+        value: object = json.loads(line)
+    except (ValueError, RecursionError):
+        return {}
     return cast("Json", value) if isinstance(value, dict) else {}
 
 

@@ -1,7 +1,7 @@
 """Looking at a table: sends the errand, and puts into words what it brings back."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from importlib.util import find_spec
 from typing import Any
@@ -37,11 +37,7 @@ async def view(
         UsageError: The file is no table, or the question does not fit it.
         LimitReached: It needs more time or memory than it is given.
     """
-    if find_spec("polars") is None or find_spec("python_calamine") is None:
-        raise NotConfigured(
-            "Tables cannot be looked at here.",
-            hint="The user can install it: pip install 'long-running-agents[tables]'.",
-        )
+    check_installed(find_spec)
     with workspace.opened(path, os.O_RDONLY) as file:
         size = os.fstat(file).st_size
         if size == 0:
@@ -54,6 +50,19 @@ async def view(
         }
         report = await errand.run(_MODULE, request, bounds, clock, file=file)
     return _words(path, size, question, _answer(path, report))
+
+
+def check_installed(find: Callable[[str], object]) -> None:
+    """Say what is missing, if something is.
+
+    Args:
+        find: Finds a module by its name, or nothing.
+    """
+    if any(find(module) is None for module in ("polars", "python_calamine")):
+        raise NotConfigured(
+            "Tables cannot be looked at here.",
+            hint="The user can install what is missing: pip install 'long-running-agents[tables]'.",
+        )
 
 
 def _answer(path: str, report: errand.Report) -> Json:
