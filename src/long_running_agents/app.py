@@ -50,6 +50,8 @@ from long_running_agents.store.database import Database
 from long_running_agents.store.opening import open_database
 from long_running_agents.tools.catalog import built_in
 from long_running_agents.tools.deps import TurnDeps
+from long_running_agents.web.opening import web_of
+from long_running_agents.web.web import Web
 
 __all__ = ["App", "open_app", "open_memories"]
 
@@ -112,8 +114,10 @@ async def open_app(
             memories = _memories(loaded, database, client, clock)
             remembering = _remembering(loaded, memories, clock)
             allow = loaded.settings.agent.tools.allow
-            tools = [built_in(memory=memories is not None, allow=allow), *toolsets]
-            app = _assemble(loaded, database, models, settings, tools, clock, remembering)
+            web = _web(loaded, client, clock)
+            present = built_in(memory=memories is not None, web=web is not None, allow=allow)
+            tools = [present, *toolsets]
+            app = _assemble(loaded, database, models, settings, tools, clock, remembering, web)
             engine = LocalEngine({WORK: app.turns.run}, clock)
             try:
                 if remembering is None:
@@ -129,6 +133,14 @@ async def open_app(
                 if memories is not None:
                     await memories.close()
                 await findings.close()
+
+
+def _web(loaded: Loaded, client: httpx2.AsyncClient, clock: Clock) -> Web | None:
+    tools = loaded.settings.agent.tools
+    if not tools.enable.fetch:
+        return None
+    limit = tools.result_limit
+    return web_of(loaded.settings.web, loaded.variables, client, clock, result_limit=limit)
 
 
 def _memories(
@@ -154,6 +166,7 @@ def _assemble(
     tools: Sequence[AbstractToolset[TurnDeps]],
     clock: Clock,
     remembering: Remembering | None,
+    web: Web | None,
 ) -> App:
     """Put the rooms together, each with what it needs."""
     hub = Hub(lambda session, seq: database.read(lambda tx: events.after(tx, session, seq)))
@@ -167,6 +180,7 @@ def _assemble(
         settings=settings,
         memories=memories,
         recall=_recall(loaded.settings, hub, remembering),
+        web=web,
     )
     return App(
         loaded=loaded,

@@ -41,6 +41,7 @@ from long_running_agents.tools.containment import Containment
 from long_running_agents.tools.deps import TurnDeps
 from long_running_agents.tools.gate import Gate
 from long_running_agents.tools.ring import Rings
+from long_running_agents.web.web import Web
 
 log = logging.getLogger(__name__)
 
@@ -81,8 +82,10 @@ class TurnRunner:
         settings: RunSettings,
         memories: Memories | None = None,
         recall: Recall | None = None,
+        web: Web | None = None,
     ) -> None:
         self._memories = memories
+        self._web = web
         self._recall = recall
         self._database = database
         self._hub = hub
@@ -152,6 +155,7 @@ class TurnRunner:
                 owner=self._settings.owner,
                 agent=self._settings.agent,
                 memories=self._memories,
+                web=self._web,
             ),
             model=run.words.choices()[0].model,
             model_settings=self._settings.model,

@@ -9,6 +9,7 @@ from long_running_agents.domain.session import MINE
 from long_running_agents.domain.turn import Turn
 from long_running_agents.memory.memories import Memories
 from long_running_agents.store.database import Database
+from long_running_agents.web.web import Web
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,3 +26,5 @@ class TurnDeps:
     """What the agent is called."""
     memories: Memories | None = None
     """What is remembered; None when that is switched off."""
+    web: Web | None = None
+    """The web; None when that is switched off."""
