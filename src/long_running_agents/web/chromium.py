@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import json
 import os
 import shutil
 import signal
@@ -35,11 +36,19 @@ _FLAGS = (
     "--proxy-bypass-list=<-loopback>",
     "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
     "--disable-quic",
+    "--webrtc-ip-handling-policy=disable_non_proxied_udp",
     "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
-    "--disable-features=WebRtcHideLocalIpsWithMdns,DnsOverHttps,AsyncDns,MediaRouter",
     # Nothing that speaks to anybody by itself.
     "--disable-background-networking",
     "--disable-component-update",
+    "--disable-component-extensions-with-background-pages",
+    "--disable-default-apps",
+    "--disable-extensions",
+    "--disable-client-side-phishing-detection",
+    "--safebrowsing-disable-auto-update",
+    "--metrics-recording-only",
+    "--gaia-url=http://127.0.0.1:9",
+    "--google-base-url=http://127.0.0.1:9",
     "--disable-domain-reliability",
     "--disable-sync",
     "--disable-crash-reporter",
@@ -48,6 +57,14 @@ _FLAGS = (
     "--mute-audio",
     "--js-flags=--max-old-space-size=512",
 )
+_WISHES = {
+    "net": {"network_prediction_options": 2},
+    "search": {"suggest_enabled": False},
+    "signin": {"allowed": False},
+    "safebrowsing": {"enabled": False},
+    "webrtc": {"ip_handling_policy": "disable_non_proxied_udp"},
+}
+"""Settings of its profile, to the same end."""
 _MISSING = "Install it with: pip install 'long-running-agents[browser]'"
 _NO_PROGRAM = "Install it (sudo apt install chromium), or set web.browser to its path."
 
@@ -146,13 +163,17 @@ class Chromium:
                     await driver.stop()
 
 
-def find(program: str = "") -> str:
+def find(program: str = "", *, driver: str = "patchright") -> str:
     """The browser to use.
+
+    Args:
+        program: Its path; otherwise one is looked for.
+        driver: The module that drives it.
 
     Raises:
         NotConfigured: There is none, or nothing to drive it with.
     """
-    if find_spec("patchright") is None:
+    if find_spec(driver) is None:
         raise NotConfigured("The extra that drives browsers is missing.", hint=_MISSING)
     if program:
         if not os.access(program, os.X_OK):
@@ -171,8 +192,12 @@ def _folder():  # noqa: ANN202 - a generator's type says less than its name
         folder.chmod(0o711)
         profile = folder / "profile"
         profile.mkdir(mode=0o700)
+        wishes = profile / "Default"
+        wishes.mkdir(mode=0o700)
+        (wishes / "Preferences").write_text(json.dumps(_WISHES), encoding="utf-8")
         if os.geteuid() == 0:
-            os.chown(profile, _USER, _USER)
+            for path in (profile, wishes, wishes / "Preferences"):
+                os.chown(path, _USER, _USER)
         yield folder
 
 

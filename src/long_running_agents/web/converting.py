@@ -11,7 +11,7 @@ from long_running_agents.web.inside.converting import Converted
 
 _ANSWER: TypeAdapter[Converted] = TypeAdapter(Converted)
 _MODULE = "long_running_agents.web.inside"
-_ENVIRONMENT = {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "PYTHONHASHSEED": "0"}
+_ENVIRONMENT = {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"}
 _AT_ONCE = 2
 _LARGEST = 64 << 20
 """Bytes of an answer: more than any text that is kept, escaped in the worst way."""

@@ -133,13 +133,15 @@ class Fetcher:
                 hint="Try again, or another page.",
             ) from error
 
-    async def check_manners(self, url: str) -> None:
-        """Ask a site's robots.txt about a URL.
+    async def look_ahead(self, url: str) -> None:
+        """See whether a URL may be visited by somebody else: a browser, which goes there itself.
 
         Raises:
+            AddressRefused: It leads where we may not go.
             Denied: The site asks robots to leave it alone.
         """
         target = self.check(url)
+        await self._address(target)
         if self.manners.robots:
             await self._ask(target, origin_form(url))
 
@@ -156,12 +158,7 @@ class Fetcher:
         raise Unavailable(f"The page leads on more than {self.limits.redirects} times.")
 
     async def _hop(self, target: Target, path: str, size: int) -> Answer:
-        address = await self._in_time(
-            target,
-            checked(
-                target.host, target.port, resolve=self.network.resolve, public=self.network.public
-            ),
-        )
+        address = await self._address(target)
         agent = self.manners.user_agent
         request = Request(
             target=target,
@@ -171,6 +168,11 @@ class Fetcher:
             size=size,
         )
         return await self._in_time(target, self._transport.send(request))
+
+    async def _address(self, target: Target) -> str:
+        network = self.network
+        found = checked(target.host, target.port, resolve=network.resolve, public=network.public)
+        return await self._in_time(target, found)
 
     async def _in_time(self, target: Target, work: Awaitable[T]) -> T:
         try:
@@ -209,7 +211,9 @@ class Fetcher:
             raise Unavailable(f"{url} cannot be read now (status {answer.status}).")
         if answer.status >= _MISSING:
             return robots.EVERYTHING
-        return robots.read(answer.body.decode("utf-8", "replace"), AGENT)
+        # Half a rule would be another rule.
+        body = answer.body.rpartition(b"\n")[0] if answer.cut else answer.body
+        return robots.read(body.decode("utf-8", "replace"), AGENT)
 
 
 def _listed(entries: Sequence[str], host: str) -> bool:

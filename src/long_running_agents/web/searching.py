@@ -65,12 +65,16 @@ def in_links(links: Sequence[Link]) -> list[Found]:
     for link in links:
         kinds = link["kind"].split()
         if "result__a" in kinds and (url := _led_to(link["url"])):
-            results.append(Found(title=link["text"].strip(), url=url, snippet=""))
+            results.append(Found(title=_line(link["text"]), url=url, snippet=""))
         elif "result__snippet" in kinds and results and not results[-1].snippet:
             last = results.pop()
-            snippet = " ".join(link["text"].split())[:_LONGEST]
-            results.append(Found(title=last.title, url=last.url, snippet=snippet))
+            results.append(Found(title=last.title, url=last.url, snippet=_line(link["text"])))
     return results
+
+
+def _line(text: str) -> str:
+    """A text on one line, without the marks for what was bold in it."""
+    return " ".join(text.replace("**", "").split())[:_LONGEST]
 
 
 def _led_to(url: str) -> str:
@@ -176,9 +180,9 @@ def _results(found: object, snippet: str) -> list[Found]:
     ]
     return [
         Found(
-            title=str(item.get("title") or ""),
+            title=_line(str(item.get("title") or "")),
             url=str(item["url"]),
-            snippet=" ".join(str(item.get(snippet) or "").split())[:_LONGEST],
+            snippet=_line(str(item.get(snippet) or "")),
         )
         for item in items
         if urlsplit(str(item.get("url") or "")).scheme in ("http", "https")

@@ -2,6 +2,7 @@
 
 import asyncio
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from long_running_agents.errors import AddressRefused, LraError, Unavailable
 from long_running_agents.proxy import REFUSED, Proxy
@@ -43,9 +44,11 @@ class Visit:
         self._fetcher = fetcher
         self._proxy = proxy
         self._url = url
+        self._hosts: set[str] = set()
+        """Where the page itself wanted to be; browsers also have errands of their own."""
         self._moves = 0
         self._dialogs = 0
-        self._page: Page | None = None
+        self._refused = ""
 
     async def made(self, *, patient: bool) -> Rendered:
         """Visit the page.
@@ -53,9 +56,8 @@ class Visit:
         Args:
             patient: Whether to wait for sites that look at their visitors first.
         """
-        await self._context.route("**/*", self._decide)
-        page = self._context.pages[0] if self._context.pages else await self._context.new_page()
-        self._page = page
+        [page, *_] = self._context.pages or [await self._context.new_page()]
+        await page.route("**/*", lambda route: self._decide(page, route))
         self._context.on("page", lambda other: asyncio.ensure_future(other.close()))
         page.on("dialog", self._dismiss)
         response = await self._gone_to(page)
@@ -76,7 +78,7 @@ class Visit:
         try:
             response = await page.goto(
                 self._url,
-                wait_until="domcontentloaded",
+                wait_until="commit",
                 timeout=self._fetcher.limits.timeout * 1000,
             )
         except Error as error:
@@ -91,14 +93,15 @@ class Visit:
         return response
 
     async def _settled(self, page: "Page", *, patient: bool) -> None:
-        from patchright.async_api import TimeoutError as TooLong  # noqa: PLC0415 - an extra
+        from patchright.async_api import Error  # noqa: PLC0415 - an extra
 
         try:
+            await page.wait_for_load_state("domcontentloaded", timeout=_SETTLING)
             await page.wait_for_load_state("networkidle", timeout=_SETTLING)
             if patient:
                 await page.wait_for_function(_CONVINCED, timeout=_RIDDLE)
-        except TooLong:
-            # Some pages never have enough; what there is will do.
+        except Error:
+            # Some pages never have enough, or are elsewhere already; what there is will do.
             return
 
     async def _written_down(self, page: "Page") -> tuple[str, bool]:
@@ -106,29 +109,41 @@ class Visit:
 
         for _ in range(_TRIES):
             try:
-                html, cut = await page.evaluate(_SHOWN, self._fetcher.limits.size)
+                async with asyncio.timeout(self._fetcher.limits.timeout):
+                    html, cut = await page.evaluate(_SHOWN, self._fetcher.limits.size)
                 return str(html), bool(cut)
+            except TimeoutError as error:
+                raise Unavailable(
+                    f"{self._url} is too busy with itself to be read.",
+                    hint="Its scripts may never end; try web_fetch.",
+                ) from error
             except Error:
                 # It went elsewhere just then.
-                await page.wait_for_load_state("domcontentloaded")
+                await self._settled(page, patient=False)
         raise Unavailable(f"{self._url} does not stay what it is for long enough to be read.")
 
-    async def _decide(self, route: "Route") -> None:
+    async def _decide(self, page: "Page", route: "Route") -> None:
         request = route.request
         if request.resource_type in _HEAVY:
             await route.abort("blockedbyclient")
             return
-        if request.is_navigation_request() and self._page is request.frame.page:
+        if request.is_navigation_request() and request.frame == page.main_frame:
             self._moves += 1
-            if self._moves > _MOST_MOVES or not self._may_go(request.url):
-                await route.abort("blockedbyclient")
+            if self._moves > _MOST_MOVES or not await self._may_go(request.url):
+                # No content: the browser stays where it is.
+                await route.fulfill(status=204)
                 return
         await route.continue_()
 
-    def _may_go(self, url: str) -> bool:
+    async def _may_go(self, url: str) -> bool:
+        self._hosts.add(urlsplit(url).hostname or "")
+        if self._moves == 1:
+            # That was looked at before a browser was started.
+            return True
         try:
-            self._fetcher.check(url)
-        except LraError:
+            await self._fetcher.look_ahead(url)
+        except LraError as error:
+            self._refused = error.message
             return False
         return True
 
@@ -137,14 +152,15 @@ class Visit:
         await dialog.dismiss()
 
     def _refusal(self) -> str:
-        return next(
-            (there.refused for there in reversed(self._proxy.passages) if there.refused), ""
-        )
+        passages = (there for there in self._proxy.passages if there.host in self._hosts)
+        return next((there.refused for there in passages if there.refused), "")
 
     def _notes(self, *, cut: bool) -> list[str]:
         notes: list[str] = []
         if self._moves > _MOST_MOVES:
             notes.append(f"The page went elsewhere more than {_MOST_MOVES} times and was stopped.")
+        if self._refused:
+            notes.append(f"The page wanted to go on, which was refused: {self._refused}")
         if self._dialogs:
             notes.append(f"{self._dialogs} dialogs of the page were dismissed.")
         if self._proxy.exhausted:

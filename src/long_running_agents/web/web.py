@@ -119,9 +119,9 @@ class Web:
     async def _rendered(self, url: str, *, stealth: bool) -> Page:
         try:
             async with asyncio.timeout(self._fetcher.limits.total):
-                await self._fetcher.check_manners(url)
+                await self._fetcher.look_ahead(url)
         except TimeoutError as error:
-            raise Unavailable(f"The robots.txt for {url} did not come in time.") from error
+            raise Unavailable(f"{url} did not answer in time.") from error
         shown = await self._browser.render(url, stealth=stealth)
         converted = await self._converter.convert(
             shown.html.encode("utf-8", "replace"),
