@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 EXTRAS := .venv-extras
 
 .PHONY: help chat test check unit lint types layers integration contract docs e2e test-extras \
-	test-docker bubblewrap attack attack-docker bench bench-memory bench-sandbox bench-data clean
+	test-docker bubblewrap chromium attack attack-docker bench bench-memory bench-sandbox bench-data clean
 
 help:
 	@echo "make chat    install and talk to the agent"
@@ -54,7 +54,11 @@ contract: $(VENV)/.ready bubblewrap
 docs: $(VENV)/.ready
 	@$(BIN)/pytest -q tests/docs
 
-e2e: $(VENV)/.ready bubblewrap
+# So are the tools that show pages in a browser.
+chromium:
+	@.ci/chromium
+
+e2e: $(VENV)/.ready bubblewrap chromium
 	@$(BIN)/pytest -q tests/e2e
 
 check: lint types layers unit

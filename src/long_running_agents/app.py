@@ -114,7 +114,7 @@ async def open_app(
             settings = _run_settings(loaded, model, windows)
             memories = _memories(loaded, database, client, clock)
             remembering = _remembering(loaded, memories, clock)
-            hands = hands_of(loaded, clock)
+            hands = hands_of(loaded, client, clock)
             tools = [switched_on(loaded.settings), *toolsets]
             app = _assemble(loaded, database, models, settings, tools, clock, remembering, hands)
             engine = LocalEngine({WORK: app.turns.run}, clock)
@@ -177,6 +177,7 @@ def _assemble(
             memories=memories,
             workspace=hands.workspace,
             sandboxes=hands.sandboxes,
+            web=hands.web,
             taint=taint,
         )
 

@@ -225,6 +225,31 @@ class SandboxSettings(_Section):
     """Minutes without use after which a sandbox goes."""
 
 
+class WebSettings(_Section):
+    """Reading the web."""
+
+    user_agent: str = Field(default="", max_length=300, pattern=r"^[\x20-\x7e]*$")
+    """What sites are told who asks; unset means what a browser says."""
+    timeout: float = Field(default=20.0, gt=0, le=600)
+    """Seconds one request may take."""
+    total_timeout: float = Field(default=60.0, gt=0, le=600)
+    """Seconds a page may take in all, redirects included."""
+    max_bytes: int = Field(default=5_000_000, ge=1000, le=100_000_000)
+    """Bytes that are taken of a page, counted when they are unpacked."""
+    robots: bool = True
+    """Whether what robots.txt asks to leave alone is left alone."""
+    allow_hosts: tuple[str, ...] = ()
+    """The only hosts to visit, such as example.org or *.example.org; unset means all."""
+    deny_hosts: tuple[str, ...] = ()
+    """Hosts not to visit."""
+    browser: str = ""
+    """Path of a Chromium; unset means one that is found."""
+    search_provider: Literal["duckduckgo", "searxng", "brave"] = "duckduckgo"
+    """Who searches."""
+    search_url: str = ""
+    """Address of your SearXNG server, or another address of the provider."""
+
+
 class StorageSettings(_Section):
     """Where data is kept."""
 
@@ -253,6 +278,8 @@ class Settings(_Section):
     """Remembering across sessions."""
     sandbox: SandboxSettings = SandboxSettings()
     """Where foreign code runs."""
+    web: WebSettings = WebSettings()
+    """Reading the web."""
     storage: StorageSettings = StorageSettings()
     """Where data is kept."""
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "WARNING"

@@ -1,70 +1,16 @@
 """The only way out of a sandbox with network: a proxy of ours that knows an allow-list."""
 
 import asyncio
-import contextlib
 import os
-from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import urlsplit
 
-from long_running_agents.addresses import (
-    IsPublic,
-    Resolver,
-    allows,
-    check_host,
-    checked,
-    is_public,
-)
-from long_running_agents.errors import AddressRefused, LraError
-
-_LARGEST_HEAD = 64 << 10
-_PIECE = 64 << 10
-_PATIENCE = 15.0
-_REMEMBERED = 1000
-_MOST = 64
-"""Connections at a time: each takes two descriptors of ours."""
-_PER_HOP = frozenset(
-    {
-        b"connection",
-        b"keep-alive",
-        b"proxy-authenticate",
-        b"proxy-authorization",
-        b"proxy-connection",
-        b"trailer",
-        b"upgrade",
-        b"host",
-        b"expect",
-    }
-)
+from long_running_agents import proxy
+from long_running_agents.addresses import IsPublic, Resolver, allows, is_public
+from long_running_agents.errors import AddressRefused
 
 
-@dataclass(slots=True)
-class Passage:
-    """One connection that was asked for."""
-
-    host: str
-    port: int
-    refused: str = ""
-    """Why it was not made."""
-    sent: int = 0
-    received: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class _Wanted:
-    """What a client asks for."""
-
-    host: str
-    port: int
-    opening: bytes = b""
-    """What to say first at the other end; nothing for a tunnel."""
-    body: int | None = None
-    """How many bytes of the client follow; None for a tunnel."""
-
-
-class Proxy:
+class Proxy(proxy.Proxy):
     """Listens on a socket of the file system, for one sandbox."""
 
     def __init__(
@@ -75,159 +21,21 @@ class Proxy:
         resolve: Resolver | None = None,
         public: IsPublic = is_public,
     ) -> None:
+        super().__init__(self._check, resolve=resolve, public=public)
         self.path = path
-        self.passages: deque[Passage] = deque(maxlen=_REMEMBERED)
-        """What was asked for, newest last."""
         self._allowed = tuple(allowed)
-        self._resolve = resolve
-        self._public = public
-        self._server: asyncio.Server | None = None
-        self._open: set[asyncio.Task[None]] = set()
 
     async def open(self, *, owner: int | None = None) -> None:
         """Listen; only the owner may come."""
-        self._server = await asyncio.start_unix_server(
-            self._welcome, self.path, limit=_LARGEST_HEAD
+        self.listen_on(
+            await asyncio.start_unix_server(self.welcome, self.path, limit=proxy.LARGEST_HEAD)
         )
         self.path.chmod(0o600)
         if owner is not None:
             os.chown(self.path, owner, owner)
 
-    async def close(self) -> None:
-        """Stop listening, and end what is open."""
-        if self._server is not None:
-            self._server.close()
-        for task in list(self._open):
-            task.cancel()
-        await asyncio.gather(*self._open, return_exceptions=True)
-
-    def _welcome(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        if len(self._open) >= _MOST:
-            _refuse(writer, 503, "there are too many connections already")
-            writer.close()
-            return
-        task = asyncio.ensure_future(self._serve(reader, writer))
-        self._open.add(task)
-        task.add_done_callback(self._open.discard)
-
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        passage = Passage("", 0)
-        try:
-            async with asyncio.timeout(_PATIENCE):
-                wanted = _read(await reader.readuntil(b"\r\n\r\n"))
-                passage = Passage(wanted.host, wanted.port)
-                self.passages.append(passage)
-                there = await self._connect(wanted)
-            await _pass_on(reader, writer, there, wanted, passage)
-        except LraError as error:
-            passage.refused = error.message
-            _refuse(writer, 403, error.message)
-        except (TimeoutError, OSError) as error:
-            passage.refused = f"{passage.host} cannot be reached"
-            _refuse(writer, 502, f"{passage.refused}: {error or 'no answer'}")
-        except (asyncio.IncompleteReadError, asyncio.LimitOverrunError):
-            _refuse(writer, 400, "the request cannot be read")
-        finally:
-            with contextlib.suppress(OSError):
-                writer.close()
-
-    async def _connect(self, wanted: _Wanted) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        host = check_host(wanted.host, public=self._public)
-        if not allows(self._allowed, host, wanted.port):
+    def _check(self, host: str, port: int) -> None:
+        if not allows(self._allowed, host, port):
             raise AddressRefused(
-                f"{host}:{wanted.port} is not on the sandbox's allow-list"
-                f" ({', '.join(self._allowed)})"
+                f"{host}:{port} is not on the sandbox's allow-list ({', '.join(self._allowed)})"
             )
-        address = await checked(host, wanted.port, resolve=self._resolve, public=self._public)
-        return await asyncio.open_connection(address, wanted.port)
-
-
-def _read(head: bytes) -> _Wanted:
-    if b"\n" in head.replace(b"\r\n", b""):
-        # To some servers a line ends here as well, and the rest would be a header of its own.
-        raise AddressRefused("the request cannot be read")
-    try:
-        first, *lines = head[:-4].split(b"\r\n")
-        method, target, _ = first.decode("ascii").split(" ")
-        if method == "CONNECT":
-            host, _, port = target.rpartition(":")
-            return _Wanted(host.strip("[]"), int(port))
-        return _plain(method, target, [line.partition(b":") for line in lines])
-    except (ValueError, UnicodeDecodeError) as error:
-        raise AddressRefused("the request cannot be read") from error
-
-
-def _plain(method: str, target: str, lines: list[tuple[bytes, bytes, bytes]]) -> _Wanted:
-    """Make a request anew, so that it says nothing to another host than the one asked for."""
-    parts = urlsplit(target)
-    if parts.scheme != "http" or not parts.hostname or parts.username is not None:
-        raise AddressRefused("only http:// URLs without credentials are passed on")
-    headers = {name.strip().lower(): value.strip() for name, _, value in lines}
-    if b"transfer-encoding" in headers:
-        raise AddressRefused("a body of unknown length is not passed on; use https")
-    port = parts.port or 80
-    host = parts.hostname if port == 80 else f"{parts.hostname}:{port}"  # noqa: PLR2004 - as the web does
-    path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-    opening = [f"{method} {path} HTTP/1.1".encode("ascii"), f"Host: {host}".encode("ascii")]
-    opening += [name + b": " + value for name, value in headers.items() if name not in _PER_HOP]
-    opening += [b"Connection: close", b"", b""]
-    body = int(headers.get(b"content-length", b"0"))
-    return _Wanted(parts.hostname, port, b"\r\n".join(opening), body)
-
-
-async def _pass_on(
-    reader: asyncio.StreamReader,
-    writer: asyncio.StreamWriter,
-    there: tuple[asyncio.StreamReader, asyncio.StreamWriter],
-    wanted: _Wanted,
-    passage: Passage,
-) -> None:
-    far_reader, far_writer = there
-    try:
-        if wanted.body is None:
-            writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
-        far_writer.write(wanted.opening)
-
-        async def up() -> None:
-            passage.sent += await _copy(reader, far_writer, wanted.body)
-
-        async def down() -> None:
-            passage.received += await _copy(far_reader, writer, None)
-
-        sending = asyncio.ensure_future(up())
-        try:
-            await down()
-        finally:
-            sending.cancel()
-            await asyncio.gather(sending, return_exceptions=True)
-    finally:
-        far_writer.close()
-
-
-async def _copy(
-    source: asyncio.StreamReader, target: asyncio.StreamWriter, most: int | None
-) -> int:
-    """Pass bytes on until there are no more, or no more are due."""
-    count = 0
-    while most is None or count < most:
-        part = await source.read(_PIECE if most is None else min(_PIECE, most - count))
-        if not part:
-            break
-        target.write(part)
-        await target.drain()
-        count += len(part)
-    if most is None and target.can_write_eof():
-        target.write_eof()
-    return count
-
-
-def _refuse(writer: asyncio.StreamWriter, status: int, why: str) -> None:
-    # Also as the reason: that is what most clients show.
-    line = "".join(sign if " " <= sign <= "~" else "?" for sign in why)[:200]
-    body = f"{why}\n".encode()
-    head = (
-        f"HTTP/1.1 {status} {line}\r\nX-Sandbox-Refused: 1\r\nContent-Type: text/plain\r\n"
-        f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n"
-    )
-    with contextlib.suppress(OSError):
-        writer.write(head.encode("ascii") + body)

@@ -14,6 +14,7 @@ from long_running_agents.tools.memory import memory_tools
 from long_running_agents.tools.results import results
 from long_running_agents.tools.selection import tool_search
 from long_running_agents.tools.tasks import task_tools
+from long_running_agents.tools.web import web_tools
 
 
 def families(*, network: bool = False) -> list[FunctionToolset[TurnDeps]]:
@@ -30,6 +31,7 @@ def families(*, network: bool = False) -> list[FunctionToolset[TurnDeps]]:
         data_tools(),
         code_tools(network=network),
         shell_tools(network=network),
+        web_tools(),
         results(),
         tool_search(),
     ]

@@ -11,6 +11,7 @@ from long_running_agents.memory.memories import Memories
 from long_running_agents.sandbox.session_sandboxes import SessionSandboxes
 from long_running_agents.sandbox.workspace import Workspace
 from long_running_agents.store.database import Database
+from long_running_agents.web.web import Web
 
 Tell = Callable[[str], Awaitable[None]]
 """Says that a result holds words from somewhere outside, and from where, before it is told."""
@@ -38,6 +39,8 @@ class TurnDeps:
     """The agent's folder, and no way out of it."""
     sandboxes: SessionSandboxes | None = None
     """Where code runs."""
+    web: Web | None = None
+    """The web."""
     taint: Tell = _nobody
 
 

@@ -2,28 +2,38 @@
 
 from dataclasses import dataclass
 
+import httpx2
+
 from long_running_agents.config import Loaded
 from long_running_agents.domain.ports import Clock
 from long_running_agents.sandbox import opening
 from long_running_agents.sandbox.session_sandboxes import SessionSandboxes
 from long_running_agents.sandbox.workspace import Workspace
 from long_running_agents.tools.workspaces import open_workspace
+from long_running_agents.web.opening import web_of
+from long_running_agents.web.web import Web
 
 
 @dataclass(frozen=True, slots=True)
 class Hands:
-    """A folder that cannot be left, and a place for code."""
+    """A folder that cannot be left, a place for code, and a guarded way to the web."""
 
     workspace: Workspace
     sandboxes: SessionSandboxes
+    web: Web
 
     async def close(self) -> None:
         """End what was started."""
         await self.sandboxes.close()
 
 
-def hands_of(loaded: Loaded, clock: Clock) -> Hands:
+def hands_of(loaded: Loaded, client: httpx2.AsyncClient, clock: Clock) -> Hands:
     """The hands that a home's settings give; nothing is started before it is used.
+
+    Args:
+        loaded: The settings.
+        client: For servers that a person has set up.
+        clock: Tells the time.
 
     Raises:
         ConfigError: The agent's folder cannot be had.
@@ -36,4 +46,6 @@ def hands_of(loaded: Loaded, clock: Clock) -> Hands:
         workspace=workspace,
         layers=loaded.home / opening.LAYERS,
     )
-    return Hands(workspace, sandboxes)
+    limit = loaded.settings.agent.tools.result_limit
+    web = web_of(loaded.settings.web, loaded.variables, client, clock, result_limit=limit)
+    return Hands(workspace, sandboxes, web)

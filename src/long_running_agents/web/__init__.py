@@ -1,0 +1,1 @@
+"""Reading the web: pages by plain requests or a real browser, and searching. Always as data."""
