@@ -51,7 +51,7 @@ from long_running_agents.store import cards, events, lacks
 from long_running_agents.store.database import Database
 from long_running_agents.store.opening import open_database
 from long_running_agents.tools.catalog import switched_on
-from long_running_agents.tools.deps import Tell, TurnDeps
+from long_running_agents.tools.deps import MakeDeps, Tell, TurnDeps
 from long_running_agents.tools.hands import Hands, hands_of
 
 __all__ = ["App", "open_app", "open_memories"]
@@ -165,29 +165,13 @@ def _assemble(
     hub = Hub(lambda session, seq: database.read(lambda tx: events.after(tx, session, seq)))
     chosen = SessionModels()
     memories = None if remembering is None else remembering.memories
-
-    def deps(turn: Turn, taint: Tell) -> TurnDeps:
-        return TurnDeps(
-            turn=turn,
-            clock=clock,
-            database=database,
-            announce=hub.publish,
-            owner=loaded.settings.owner,
-            agent=loaded.settings.agent.name,
-            memories=memories,
-            workspace=hands.workspace,
-            sandboxes=hands.sandboxes,
-            web=hands.web,
-            taint=taint,
-        )
-
     runner = TurnRunner(
         database=database,
         hub=hub,
         clock=clock,
         toolsets=tools,
         settings=settings,
-        deps=deps,
+        deps=_deps(loaded.settings, database, hub, clock, memories, hands),
         recall=_recall(loaded.settings, hub, remembering),
     )
     return App(
@@ -215,6 +199,34 @@ def _assemble(
         memories=memories,
         remembered=_at_once if remembering is None else remembering.ready,
     )
+
+
+def _deps(
+    settings: Settings,
+    database: Database,
+    hub: Hub,
+    clock: Clock,
+    memories: Memories | None,
+    hands: Hands,
+) -> MakeDeps:
+    """What the tools of any turn can touch."""
+
+    def make(turn: Turn, taint: Tell) -> TurnDeps:
+        return TurnDeps(
+            turn=turn,
+            clock=clock,
+            database=database,
+            announce=hub.publish,
+            owner=settings.owner,
+            agent=settings.agent.name,
+            memories=memories,
+            workspace=hands.workspace,
+            sandboxes=hands.sandboxes,
+            web=hands.web,
+            taint=taint,
+        )
+
+    return make
 
 
 async def _at_once() -> None:

@@ -1,11 +1,10 @@
-"""Files of a workspace that steer the agent itself, so no file tool writes them."""
+"""Files of a workspace that other rooms write, so no file tool does."""
 
 import posixpath
 
 from long_running_agents.errors import PathRefused
 from long_running_agents.sandbox.workspace import relative
 
-_CHARACTER = frozenset({"soul.md", "user.md", "cron.json"})
 _SKILLS = "skills"
 _MEMORY = "memory"
 
@@ -19,11 +18,6 @@ def check_writable(path: str) -> None:
     # Lower case, since some file systems take both for the same.
     inside = posixpath.normpath(relative(path)).lower()
     top = inside.split("/", 1)[0]
-    if inside in _CHARACTER:
-        raise PathRefused(
-            f"{path!r} tells the agent who it is and what it does by itself.",
-            hint="Only the user writes it: propose the change to them.",
-        )
     if top == _MEMORY and inside.endswith(".md"):
         raise PathRefused(
             f"{path!r} shows what is remembered, and is written anew each time.",

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from long_running_agents.sandbox.result import ExecResult, printable
 
-UNSANDBOXED = "UNSANDBOXED: this ran without walls, with all rights of the user."
 FOLDER = "outputs"
 """Where in the workspace pictures and tables are kept."""
 
@@ -71,8 +70,8 @@ def told(result: ExecResult, kept: Sequence[Output], *, fresh: bool) -> str:
 
 
 def _shown(result: ExecResult) -> Iterator[str]:
-    if not result.isolation:
-        yield UNSANDBOXED
+    if result.warning:
+        yield result.warning
     if result.stdout:
         yield printable(result.stdout).rstrip("\n")
     if result.stderr:

@@ -11,7 +11,7 @@ from pydantic_ai import FunctionToolset, RunContext
 from long_running_agents.domain.tool import Effect, Power
 from long_running_agents.errors import NotConfigured, SandboxUnavailable
 from long_running_agents.sandbox import telling
-from long_running_agents.sandbox.result import ExecResult
+from long_running_agents.sandbox.result import UNSANDBOXED, ExecResult
 from long_running_agents.sandbox.session_sandboxes import Entered, SessionSandboxes
 from long_running_agents.sandbox.spec import LONGEST_CALL
 from long_running_agents.tools.deps import TurnDeps
@@ -100,7 +100,7 @@ def _add_preparing(tools: FunctionToolset[TurnDeps]) -> None:
             ctx: The turn that asks.
         """
         made = await _sandboxes(ctx.deps).create(ctx.deps.turn.session_id)
-        walls = ", ".join(made.sandbox.isolation) or telling.UNSANDBOXED
+        walls = ", ".join(made.sandbox.isolation) or UNSANDBOXED
         return f"Sandbox {made.id} is ready ({made.sandbox.backend}: {walls})."
 
     @tools.tool(metadata=effect(Effect.IDEMPOTENT, powers={Power.EXTEND, Power.SEND}))

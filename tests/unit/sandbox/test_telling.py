@@ -2,8 +2,8 @@ import base64
 
 import pytest
 
-from long_running_agents.sandbox.result import CodeError, ExecResult
-from long_running_agents.sandbox.telling import UNSANDBOXED, outputs, told
+from long_running_agents.sandbox.result import UNSANDBOXED, CodeError, ExecResult
+from long_running_agents.sandbox.telling import outputs, told
 
 WALLS = ("namespaces",)
 PNG = base64.b64encode(b"\x89PNG").decode()

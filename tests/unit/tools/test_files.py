@@ -219,13 +219,10 @@ async def test_what_is_hidden_is_neither_seen_nor_touched(desk, path):
     [
         ("memory/knowledge.md", "Use write_memory"),
         ("memory/bob/learnings.md", "Use write_memory"),
-        ("./SOUL.md", "Only the user"),
-        ("/workspace/x/../user.MD", "Only the user"),
-        ("cron.json", "Only the user"),
         ("skills/new.py", "approve"),
     ],
 )
-async def test_files_that_steer_the_agent_are_not_written(desk, path, words):
+async def test_files_that_other_rooms_write_are_not_written(desk, path, words):
     for tool, args in TOOLS[-4:]:
         with pytest.raises(PathRefused, match=words):
             await desk.call(tool, path=path, **args)
