@@ -70,7 +70,7 @@ def visitor(site):
 def browsers():
     """The processes of browsers that are running, and their users."""
     found = {}
-    for folder in Path("/proc").glob("[0-9]*"):
+    for folder in list(Path("/proc").glob("[0-9]*")):
         try:
             said = (folder / "environ").read_bytes() + (folder / "cmdline").read_bytes()
             if b"lra-browser-" in said and folder.name != str(os.getpid()):
