@@ -142,5 +142,6 @@ async def test_every_built_in_tool_declares_its_effect(desk):
     assert {name for name, kind in declared.items() if kind is Effect.ONCE} == set()
     assert {name for name, kind in declared.items() if kind is Effect.READ} == {
         "get_recent_conversations", "list_tasks", "get_task_state", "read_result", "search_tools",
-        "search_memory", "memory_search",
+        "search_memory", "memory_search", "web_fetch", "fetch", "web_fetch_js",
+        "web_fetch_stealth", "web_search",
     }  # fmt: skip
