@@ -241,6 +241,23 @@ async def test_nothing_is_downloaded_and_no_window_stays(site, visitor):
     assert (await visitor.show("/a")).text.startswith("Here")
 
 
+async def test_a_visit_that_is_stopped_leaves_nothing(site, visitor):
+    came = asyncio.Event()
+
+    async def wait(reader, writer):
+        came.set()
+        await reader.read()
+
+    site.pages["/a"] = wait
+    visit = asyncio.ensure_future(visitor.show("/a"))
+    await came.wait()
+    assert browsers()
+    visit.cancel()
+
+    with pytest.raises(asyncio.CancelledError):
+        await visit
+
+
 async def test_robots_count_for_browsers_too(site, visitor):
     site.pages["/robots.txt"] = answer(
         b"User-agent: *\nDisallow: /", b"Content-Type: text/plain\r\n"
