@@ -32,9 +32,6 @@ _NOTICE = "<!-- Made by docs/generate.py; change the code it describes, then run
 _RESERVED = (
     "gateway",
     "agent.deep_work",
-    "agent.tools.enable.shell",
-    "agent.tools.enable.fetch",
-    "agent.tools.enable.pyexe",
     "sessions.directory",
     "reflection",
 )
@@ -50,6 +47,7 @@ _KEYS = (
         "EMBEDDING_API_KEY",
         "Key for your own server at `memory.embedding_base_url`, if it wants one.",
     ),
+    ("BRAVE_API_KEY", "Key for Brave's search, where `web.search_provider` is `brave`."),
     ("SANDBOX_API_KEY", "Key of the sandbox server, for it and for its clients."),
     ("DOCKER_HOST", "The socket of a Docker API, for sandboxes in containers."),
     (environment.HOME, "The home, unless `--home` names another."),

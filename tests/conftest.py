@@ -11,6 +11,7 @@ _FOREIGN = (
     "GEMINI_",
     "GOOGLE_",
     "AGENT_",
+    "BRAVE_",
     "EMBEDDING_",
     "LRA_",
 )

@@ -122,10 +122,10 @@ async def talkative(reader, writer):
 
 
 @asynccontextmanager
-async def hostile_web(ssl=None):
+async def hostile_web(ssl=None, host="127.0.0.1"):
     """The site, open."""
     web = HostileWeb()
-    server = await asyncio.start_server(web.serve, "127.0.0.1", 0, ssl=ssl)
+    server = await asyncio.start_server(web.serve, host, 0, ssl=ssl)
     web.port = server.sockets[0].getsockname()[1]
     try:
         yield web

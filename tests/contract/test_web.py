@@ -51,7 +51,10 @@ class Names:
 class Visitor:
     """Somebody for whom this machine's loopback is the open internet."""
 
-    def __init__(self, site, *, names=None, transport=None, robots=False, **manners):
+    def __init__(
+        self, site, *, names=None, transport=None, robots=False, public=HERE.__eq__, **manners
+    ):
+        self._public = public
         self.site = site
         self.names = names or Names()
         self._transport = transport or CurlTransport()
@@ -61,7 +64,7 @@ class Visitor:
     def web(self, **limits):
         network = Network(
             resolve=self.names,
-            public=lambda address: address == HERE,
+            public=self._public,
             ports=frozenset({self.site.port}),
         )
         fetcher = Fetcher(
@@ -180,6 +183,22 @@ async def test_a_name_that_changes_its_mind_changes_nothing(site):
     with pytest.raises(AddressRefused):
         await visitor.read("/a")
     assert len(site.asked) == 2
+
+
+async def test_a_page_at_a_bare_address_is_read(site):
+    visitor = Visitor(site, names=Names(HERE))
+    site.pages["/a"] = answer(b"bare")
+
+    assert (await visitor.read("/a", host=HERE)).text == "bare"
+
+
+@pytest.mark.parametrize("host", ["[::1]", SITE])
+async def test_a_page_is_read_by_the_new_protocol_too(host):
+    async with hostile_web(host="::1") as site:
+        site.pages["/a"] = answer(b"six")
+        visitor = Visitor(site, names=Names("0:0:0:0:0:0:0:1"), public=lambda _: True)
+
+        assert (await visitor.read("/a", host=host)).text == "six"
 
 
 async def test_no_proxy_of_the_environment_is_used(site, visitor, monkeypatch):

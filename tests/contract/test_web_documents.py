@@ -52,7 +52,7 @@ async def test_no_document_takes_more_than_its_time(name):
 
 def environment_of(words):
     """What a process whose command has these words sees of its environment."""
-    for folder in Path("/proc").glob("[0-9]*"):
+    for folder in list(Path("/proc").glob("[0-9]*")):
         with contextlib.suppress(OSError):
             if words in (folder / "cmdline").read_bytes() and (
                 said := (folder / "environ").read_bytes()

@@ -70,7 +70,7 @@ def visitor(site):
 def browsers():
     """The processes of browsers that are running, and their users."""
     found = {}
-    for folder in Path("/proc").glob("[0-9]*"):
+    for folder in list(Path("/proc").glob("[0-9]*")):
         try:
             said = (folder / "environ").read_bytes() + (folder / "cmdline").read_bytes()
             if b"lra-browser-" in said and folder.name != str(os.getpid()):
@@ -239,6 +239,23 @@ async def test_nothing_is_downloaded_and_no_window_stays(site, visitor):
     site.pages["/file"] = answer(b"data", b"Content-Disposition: attachment\r\n")
 
     assert (await visitor.show("/a")).text.startswith("Here")
+
+
+async def test_a_visit_that_is_stopped_leaves_nothing(site, visitor):
+    came = asyncio.Event()
+
+    async def wait(reader, writer):
+        came.set()
+        await reader.read()
+
+    site.pages["/a"] = wait
+    visit = asyncio.ensure_future(visitor.show("/a"))
+    await came.wait()
+    assert browsers()
+    visit.cancel()
+
+    with pytest.raises(asyncio.CancelledError):
+        await visit
 
 
 async def test_robots_count_for_browsers_too(site, visitor):

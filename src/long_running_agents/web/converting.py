@@ -13,6 +13,8 @@ _ANSWER: TypeAdapter[Converted] = TypeAdapter(Converted)
 _MODULE = "long_running_agents.web.inside"
 _ENVIRONMENT = {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"}
 _AT_ONCE = 2
+_SHOWN = 300
+"""Characters of a URL in a message."""
 _LARGEST = 64 << 20
 """Bytes of an answer: more than any text that is kept, escaped in the worst way."""
 
@@ -37,6 +39,7 @@ class Converter:
         Raises:
             Unavailable: It cannot be read, or not in time.
         """
+        shown = url[:_SHOWN]
         order = json.dumps(
             {
                 "media_type": media_type,
@@ -47,15 +50,15 @@ class Converter:
             }
         )
         async with self._turns:
-            said = await self._run(order.encode() + b"\n" + body, url)
+            said = await self._run(order.encode() + b"\n" + body, shown)
         try:
             answer = _ANSWER.validate_json(said)
         except ValidationError as error:
             raise Unavailable(
-                f"{url} cannot be turned into text: it takes more time or memory than it may."
+                f"{shown} cannot be turned into text: it takes more time or memory than it may."
             ) from error
         if answer["error"]:
-            raise Unavailable(f"{url} cannot be turned into text: {answer['error']}.")
+            raise Unavailable(f"{shown} cannot be turned into text: {answer['error']}.")
         return answer
 
     async def _run(self, given: bytes, url: str) -> bytes:

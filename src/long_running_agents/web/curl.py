@@ -1,6 +1,7 @@
 """Requests that a site cannot tell from a browser's, each to the very address that was checked."""
 
 import asyncio
+from ipaddress import IPv4Address, IPv6Address, ip_address
 from pathlib import Path
 
 from curl_cffi import AsyncCurl, Curl, CurlError, CurlInfo, CurlOpt
@@ -8,6 +9,8 @@ from curl_cffi.requests.impersonate import DEFAULT_CHROME
 
 from long_running_agents.errors import AddressRefused, Unavailable
 from long_running_agents.web.transport import Answer, Request
+
+Address = IPv4Address | IPv6Address
 
 _PACKINGS = "gzip, deflate, br, zstd"
 _CONNECTING = 10_000
@@ -73,16 +76,18 @@ class CurlTransport:
             status, reached = _outcome(curl)
             await multi.close()
             curl.close()
-        if reached != request.address.partition("%")[0]:
+        if reached is None or reached != _address(request.address):
             raise AddressRefused(f"{request.target.host} was not reached where it was checked.")
         return Answer(status=status, headers=listener.headers, body=bytes(listener.body), cut=cut)
 
     def _prepare(self, curl: Curl, request: Request, listener: _Listener) -> None:
-        address = f"[{request.address}]" if ":" in request.address else request.address
         if curl.impersonate(DEFAULT_CHROME):
             raise RuntimeError("curl does not know the browser that it says is its newest")
         curl.setopt(CurlOpt.URL, request.url)
-        curl.setopt(CurlOpt.RESOLVE, [f"{request.target.host}:{request.target.port}:{address}"])
+        if _address(request.target.host) is None:
+            address = f"[{request.address}]" if ":" in request.address else request.address
+            pinned = f"{request.target.host}:{request.target.port}:{address}"
+            curl.setopt(CurlOpt.RESOLVE, [pinned])
         # The environment may name a proxy, which would look names up anew.
         curl.setopt(CurlOpt.PROXY, "")
         curl.setopt(CurlOpt.NOPROXY, "*")
@@ -109,14 +114,22 @@ async def _performed(multi: AsyncCurl, curl: Curl) -> None:
         raise
 
 
-def _outcome(curl: Curl) -> tuple[int, str]:
+def _outcome(curl: Curl) -> tuple[int, Address | None]:
     """The status, and the address that was connected to."""
     status = curl.getinfo(CurlInfo.RESPONSE_CODE)
     reached = curl.getinfo(CurlInfo.PRIMARY_IP)
     return (
         status if isinstance(status, int) else 0,
-        reached.decode() if isinstance(reached, bytes) else "",
+        _address(reached.decode()) if isinstance(reached, bytes) else None,
     )
+
+
+def _address(text: str) -> Address | None:
+    """An address, however it is written; None for a name."""
+    try:
+        return ip_address(text.partition("%")[0])
+    except ValueError:
+        return None
 
 
 def _why(error: CurlError) -> str:

@@ -10,7 +10,7 @@ class Limits:
     timeout: float = 20.0
     """Seconds one request may take, from its first byte to its last."""
     total: float = 60.0
-    """Seconds the page may take in all: robots.txt, redirects, and turning it into text."""
+    """Seconds until all of it is here: robots.txt, redirects, and whatever a browser waits for."""
     size: int = 5_000_000
     """Bytes of a body, counted when they are unpacked."""
     redirects: int = 10

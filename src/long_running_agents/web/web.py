@@ -1,6 +1,7 @@
 """The web, as far as an agent may see it."""
 
 import asyncio
+import re
 from collections import OrderedDict
 from collections.abc import Callable
 from email.message import Message
@@ -19,6 +20,7 @@ _TEXTS = frozenset(
     | {"application/yaml", "application/x-yaml", "application/toml", "application/rtf", PDF}
 )
 _KEPT = 8
+_PLAIN_TYPE = re.compile(r"[a-z0-9][a-z0-9.+-]{0,40}/[a-z0-9][a-z0-9.+-]{0,60}")
 
 
 class Web:
@@ -150,6 +152,9 @@ def kind_of(content_type: str, body: bytes) -> tuple[str, str]:
     header = Message()
     header["content-type"] = content_type[:200]
     media_type = header.get_content_type() if content_type else ""
+    if not _PLAIN_TYPE.fullmatch(media_type):
+        # It is shown to the model: no place for sentences.
+        media_type = ""
     if body.startswith(b"%PDF-"):
         return PDF, ""
     if media_type in ("", "application/octet-stream"):

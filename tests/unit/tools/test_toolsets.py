@@ -146,5 +146,6 @@ async def test_every_built_in_tool_declares_its_effect(desk):
     assert {name for name, kind in declared.items() if kind is Effect.READ} == {
         "get_recent_conversations", "list_tasks", "get_task_state", "read_result", "search_tools",
         "search_memory", "memory_search", "list_files", "list_directory", "read_file",
-        "search_files", "data_view",
+        "search_files", "data_view", "web_fetch", "fetch", "web_fetch_js", "web_fetch_stealth",
+        "web_search",
     }  # fmt: skip
