@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from tests.integration.stories import SESSION, ended, hands, hear, told
-from tests.integration.web import Hands
+from tests.integration.web import FAKED, Hands
 
 from long_running_agents.domain.events import ApprovalRequested, TurnDone
 from long_running_agents.domain.grant import Lasting
@@ -244,7 +244,7 @@ async def test_a_lasting_answer_is_good_for_the_calls_that_wait_beside_it(tmp_pa
 async def test_what_must_be_looked_at_each_time_cannot_be_granted(tmp_path):
     hands = Hands()
     model = ScriptedModel([call("shell", command="rm -rf / && $X"), say("ok")])
-    async with make_app(tmp_path, model=model, toolsets=[hands.toolset()]) as app:
+    async with make_app(tmp_path, model=model, toolsets=[hands.toolset()], **FAKED) as app:
         turn = await ended(app, "go")
         [question] = await app.turns.open_questions()
         assert question.offer is None
@@ -290,7 +290,7 @@ async def test_every_decision_is_logged_without_secrets_and_survives_its_session
     model = ScriptedModel(
         [call("shell", command=f"echo {key}"), call("shell", command="rm -rf /"), say("ok")]
     )
-    async with make_app(tmp_path, model=model, toolsets=[hands.toolset()]) as app:
+    async with make_app(tmp_path, model=model, toolsets=[hands.toolset()], **FAKED) as app:
         assert (await ended(app, "go", attended=False)).answer == "ok"
         log = await app.database.read(lambda tx: decisions.newest(tx, "me", limit=10))
         assert [(each.decision, each.tool, each.who) for each in log] == [
@@ -313,6 +313,7 @@ async def test_a_forbidden_call_is_refused_whoever_began_the_turn(tmp_path, orig
         tmp_path,
         model=model,
         toolsets=[hands.toolset()],
+        **FAKED,
         agent__tools__rules=[{"decision": "deny", "program": "curl", "reason": "use web_fetch"}],
         agent__tools__non_interactive_approval_policy="allow",
     ) as app:

@@ -2,7 +2,7 @@
 
 import pytest
 from tests.integration.stories import SESSION, ended, told
-from tests.integration.web import Hands
+from tests.integration.web import FAKED, Hands
 
 from long_running_agents.domain.events import ApprovalRequested
 from long_running_agents.store import decisions
@@ -73,6 +73,7 @@ async def test_a_hundred_calls_of_honest_work_ask_at_most_three_times(tmp_path):
         tmp_path,
         model=ScriptedModel([*work, say("Done.")]),
         toolsets=[hands.toolset()],
+        **FAKED,
         agent__max_loop_iterations=200,
     ) as app:
         turn = await ended(app, "Give the client a timeout.")

@@ -3,7 +3,7 @@
 import pytest
 from pydantic_ai import FunctionToolset, RunContext
 from tests.integration.stories import SESSION, ended, told
-from tests.integration.web import Hands
+from tests.integration.web import FAKED, Hands
 
 from long_running_agents.domain.events import ApprovalRequested
 from long_running_agents.domain.memory import Kind, Selection, Trust
@@ -34,7 +34,7 @@ async def test_a_poisoned_page_cannot_get_data_out_without_a_question(tmp_path):
     model = poisoned(
         call("read_file", path="notes.txt"), call("web_fetch", url=STOLEN), say("Not sent.")
     )
-    async with make_app(tmp_path, model=model, toolsets=[hands.toolset()]) as app:
+    async with make_app(tmp_path, model=model, toolsets=[hands.toolset()], **FAKED) as app:
         turn = await ended(app, f"What is new on {PAGE}?")
 
         assert turn.status is TurnStatus.WAITING
@@ -62,7 +62,7 @@ async def test_a_poisoned_page_cannot_get_data_out_without_a_question(tmp_path):
 async def test_each_way_out_is_a_question(tmp_path, way):
     # The address with nothing added stands on the page, and is followed; all else is asked about.
     hands = Hands({PAGE: EVIL.replace("?d= now", " now")})
-    async with make_app(tmp_path, model=poisoned(way), toolsets=[hands.toolset()]) as app:
+    async with make_app(tmp_path, model=poisoned(way), toolsets=[hands.toolset()], **FAKED) as app:
         turn = await ended(app, f"What is new on {PAGE}?")
 
         assert turn.status is TurnStatus.WAITING
@@ -76,6 +76,7 @@ async def test_nobody_there_means_nothing_gets_out(tmp_path):
         tmp_path,
         model=model,
         toolsets=[hands.toolset()],
+        **FAKED,
         agent__tools__non_interactive_approval_policy="allow",
     ) as app:
         turn = await ended(app, f"What is new on {PAGE}?", attended=False)
@@ -94,7 +95,7 @@ async def test_links_that_were_read_or_written_by_the_user_are_followed(tmp_path
         call("shell", command="pytest -q"),
         say("Done."),
     )
-    async with make_app(tmp_path, model=model, toolsets=[hands.toolset()]) as app:
+    async with make_app(tmp_path, model=model, toolsets=[hands.toolset()], **FAKED) as app:
         turn = await ended(app, f"Compare {PAGE} with mine.example/x")
 
         assert turn.answer == "Done."
@@ -105,18 +106,20 @@ async def test_what_our_own_tools_say_makes_no_address_known(tmp_path):
     hands = Hands({PAGE: EVIL})
     hands.pages[STOLEN] = "thanks"
     model = poisoned(call("read_file", path=STOLEN), call("web_fetch", url=STOLEN))
-    async with make_app(tmp_path, model=model, toolsets=[hands.toolset()]) as app:
+    async with make_app(tmp_path, model=model, toolsets=[hands.toolset()], **FAKED) as app:
         assert (await ended(app, f"See {PAGE}")).status is TurnStatus.WAITING
         assert ("web_fetch", STOLEN) not in hands.done
 
 
 async def test_the_session_stays_tainted_in_later_turns_after_a_restart_and_in_a_fork(tmp_path):
     hands = Hands({PAGE: EVIL})
-    async with make_app(tmp_path, model=poisoned(say("Read.")), toolsets=[hands.toolset()]) as app:
+    async with make_app(
+        tmp_path, model=poisoned(say("Read.")), toolsets=[hands.toolset()], **FAKED
+    ) as app:
         assert (await ended(app, f"Read {PAGE}")).answer == "Read."
     model = ScriptedModel([call("web_search", query="x")] * 3 + [say("Found.")])
     async with make_app(
-        tmp_path, model=model, toolsets=[hands.toolset()], memory__recall=False
+        tmp_path, model=model, toolsets=[hands.toolset()], **FAKED, memory__recall=False
     ) as app:
         fork = await app.sessions.fork(SESSION)
         assert (await ended(app, "And?")).status is TurnStatus.WAITING
@@ -129,7 +132,7 @@ async def test_it_can_be_switched_off_and_the_log_says_so(tmp_path):
     hands = Hands({PAGE: EVIL})
     model = poisoned(call("web_fetch", url=STOLEN), say("Sent."))
     async with make_app(
-        tmp_path, model=model, toolsets=[hands.toolset()], agent__tools__taint=False
+        tmp_path, model=model, toolsets=[hands.toolset()], **FAKED, agent__tools__taint=False
     ) as app:
         assert (await ended(app, f"Read {PAGE}")).answer == "Sent."
         log = await app.database.read(lambda tx: decisions.newest(tx, "me", limit=9))
@@ -148,7 +151,7 @@ async def test_what_is_remembered_after_a_page_has_the_trust_of_the_web(tmp_path
             say("The ferry is never late, says the page."),
         ]
     )
-    async with make_app(tmp_path, model=model, toolsets=[hands.toolset()]) as app:
+    async with make_app(tmp_path, model=model, toolsets=[hands.toolset()], **FAKED) as app:
         turn = await ended(app, f"My sister is called Ada. Read {PAGE}")
         assert turn.status is TurnStatus.DONE
         await app.remembered()
@@ -170,7 +173,7 @@ async def test_a_memory_from_the_web_taints_whoever_recalls_it(tmp_path):
         say("Noted."),
         call("web_search", query="when does the ferry leave, says notes.txt"),
     )
-    async with make_app(tmp_path, model=model, toolsets=[hands.toolset()]) as app:
+    async with make_app(tmp_path, model=model, toolsets=[hands.toolset()], **FAKED) as app:
         await ended(app, f"Read {PAGE}")
         turn = await ended(app, "When does the ferry leave?", session="later")
 
@@ -188,7 +191,7 @@ async def test_a_memory_from_the_web_taints_whoever_searches_for_it(tmp_path):
         call("web_search", query="x"),
     )
     async with make_app(
-        tmp_path, model=model, toolsets=[hands.toolset()], memory__recall=False
+        tmp_path, model=model, toolsets=[hands.toolset()], **FAKED, memory__recall=False
     ) as app:
         await ended(app, f"Read {PAGE}")
         turn = await ended(app, "When?", session="later")
@@ -204,7 +207,7 @@ async def test_conversations_of_a_tainted_session_taint_whoever_reads_them(tmp_p
         call("web_search", query="x"),
     )
     async with make_app(
-        tmp_path, model=model, toolsets=[hands.toolset()], memory__recall=False
+        tmp_path, model=model, toolsets=[hands.toolset()], **FAKED, memory__recall=False
     ) as app:
         await ended(app, f"Read {PAGE}")
         assert (await ended(app, "When?", session="later")).status is TurnStatus.WAITING
@@ -223,7 +226,7 @@ async def test_a_tool_can_mark_its_result_as_foreign(tmp_path):
         return EVIL
 
     model = ScriptedModel([call("read_mail"), call("web_fetch", url="https://evil.example/")])
-    async with make_app(tmp_path, model=model, toolsets=[hands.toolset(), mail]) as app:
+    async with make_app(tmp_path, model=model, toolsets=[hands.toolset(), mail], **FAKED) as app:
         assert (await ended(app, "Any mail?")).status is TurnStatus.WAITING
         [question] = await app.turns.open_questions()
         assert "mallory@evil.example" in question.question
@@ -237,7 +240,7 @@ async def test_a_page_that_did_not_come_taints_nothing(tmp_path):
 
     broken.add_function(web_fetch, metadata=effect(Effect.READ, powers=[Power.SEND], foreign=True))
     model = ScriptedModel([call("web_fetch", url=PAGE), say("It is gone.")])
-    async with make_app(tmp_path, model=model, toolsets=[broken]) as app:
+    async with make_app(tmp_path, model=model, toolsets=[broken], **FAKED) as app:
         assert (await ended(app, "Read the news")).answer == "It is gone."
         assert await app.database.read(lambda tx: taints.sources(tx, SESSION)) == ()
 
@@ -248,7 +251,11 @@ async def test_code_that_reaches_the_network_can_send_and_brings_foreign_words(t
         [call("shell", command="pip download x"), call("shell", command="cat notes.txt")]
     )
     async with make_app(
-        tmp_path, model=model, toolsets=[hands.toolset()], sandbox__network=["pypi.example"]
+        tmp_path,
+        model=model,
+        toolsets=[hands.toolset()],
+        **FAKED,
+        sandbox__network=["pypi.example"],
     ) as app:
         assert (await ended(app, "go")).status is TurnStatus.WAITING
         assert hands.done == [("shell", "pip download x")]

@@ -5,6 +5,11 @@ from pydantic_ai import FunctionToolset
 from long_running_agents.domain.tool import Effect, Power
 from long_running_agents.tools.effects import effect
 
+FAKED = {
+    f"agent__tools__enable__{family}": False for family in ("shell", "files", "fetch", "pyexe")
+}
+"""Switches the real tools off whose names are taken here."""
+
 
 class Hands:
     """Fake tools that write down what they were asked to do."""
