@@ -86,11 +86,15 @@ async def test_the_shell_works_in_the_workspace_and_says_how_it_ended(tmp_path):
     ],
 )
 async def test_what_tells_the_agent_what_to_do_cannot_be_changed_by_code(tmp_path, command):
+    """The gate asks about such a command; the walls hold whatever the answer is."""
     workspace = tmp_path / "workspace"
     workspace.mkdir()
     (workspace / "USER.md").write_text("Mara")
     async with make_app(tmp_path, model=script(call("shell", command=command))) as app:
-        (told,) = await results(app, await ended(app, "go"))
+        turn = await ended(app, "go")
+        [question] = await app.turns.open_questions()
+        await app.turns.answer(question.id, allowed=True)
+        (told,) = await results(app, await app.turns.settled(turn.id))
 
     assert "exit code" in told or "cannot" in told
     assert (workspace / "USER.md").read_text() == "Mara"
