@@ -363,6 +363,7 @@ def _rules(settings: Settings) -> Rules:
         ],
         taint=tools.taint,
         network=bool(settings.sandbox.network),
+        unsandboxed=settings.sandbox.unsafe_local,
         unattended=Unattended(tools.non_interactive_approval_policy),
     )
 

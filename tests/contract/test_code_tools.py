@@ -213,3 +213,25 @@ async def test_what_no_tool_may_see_code_does_not_see_either(tmp_path):
         told = await results(app, await ended(app, "go"))
 
     assert not any("a secret" in each for each in told)
+
+
+async def test_without_walls_each_call_asks_says_so_and_never_runs_unattended(tmp_path):
+    model = ScriptedModel(
+        [
+            call("shell", command="echo hello"),
+            say("done"),
+            call("pyexe", code="print('hello')"),
+            say("done"),
+        ]
+    )
+    async with make_app(tmp_path, model=model, sandbox__unsafe_local=True) as app:
+        watched = await ended(app, "go", TALK)
+        [question] = await app.turns.open_questions()
+        await app.turns.answer(question.id, allowed=True)
+        (told,) = await results(app, await app.turns.settled(watched.id))
+        (refused,) = await results(app, await ended(app, "go", OTHER, attended=False))
+
+    assert "outside the sandbox" in question.question
+    assert told.startswith("UNSANDBOXED")
+    assert told.endswith("hello")
+    assert "nobody is there" in refused

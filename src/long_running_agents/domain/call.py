@@ -103,11 +103,6 @@ class Call:
         return tuple(dict.fromkeys(found))
 
     @property
-    def unsandboxed(self) -> bool:
-        """Whether it asks to run outside the sandbox."""
-        return bool(self.args.get("unsandboxed")) or self.args.get("sandbox") is False
-
-    @property
     def says_more(self) -> bool:
         """Whether it has something to say beside the URLs it is given."""
         rest = [value for name, value in self.args.items() if name not in _URL]

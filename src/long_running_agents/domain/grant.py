@@ -86,7 +86,7 @@ class Grant:
 
 def scope_of(call: Call) -> Scope | None:
     """What a lasting answer to a call would cover; None when it can be answered once only."""
-    if UNKNOWN in call.programs or UNKNOWN in call.hosts or call.unsandboxed:
+    if UNKNOWN in call.programs or UNKNOWN in call.hosts:
         return None
     risks = tuple(sorted({risk.subject or risk.reason for risk in call.hazards}))
     return Scope(

@@ -101,6 +101,8 @@ class Rules:
     """Whether foreign words make a difference."""
     network: bool = False
     """Whether code in the sandbox can reach other machines."""
+    unsandboxed: bool = False
+    """Whether code runs without a sandbox."""
     unattended: Unattended = Unattended.DENY
 
 
@@ -159,7 +161,7 @@ def _ruled(call: Call, rules: Rules, taint: Taint) -> Decision:
     said, trusted = _custom(call, rules.custom)
     if isinstance(said, Deny):
         return said
-    if call.unsandboxed:
+    if rules.unsandboxed and Power.EXECUTE in call.powers:
         return Ask(f"{call.tool} would run outside the sandbox", fresh=True)
     if rules.taint and not trusted and (worry := concern(call, taint)):
         return Ask(worry, fresh=True)

@@ -100,7 +100,6 @@ def test_a_refusal_names_the_tool_and_the_setting():
         (tool("install_packages", Power.EXTEND, packages=["numpy"]), Ask),
         (tool("create_job", Power.EXTEND, prompt="x"), Allow),
         (tool("write_memory", Power.REMEMBER, content="x"), Allow),
-        (shell("ls", unsandboxed=True), Ask),
     ],
 )
 def test_by_default_only_what_matters_is_asked_about(call, decision):
@@ -172,11 +171,12 @@ def test_unattended_turns_follow_their_policy():
 
 
 def test_outside_the_sandbox_nobody_is_no_answer():
-    call = shell("ls", unsandboxed=True)
-    rules = Rules(unattended=Unattended.ALLOW, custom=[Rule(decision=Ruling.ALLOW)])
+    allowing = {"unattended": Unattended.ALLOW, "custom": [Rule(decision=Ruling.ALLOW)]}
+    rules = Rules(**allowing, unsandboxed=True)
 
-    assert isinstance(decide(call, rules, AWAY), Deny)
-    assert decide(call, rules, THERE).fresh
+    assert isinstance(decide(shell(), rules, AWAY), Deny)
+    assert decide(shell(), rules, THERE).fresh
+    assert isinstance(decide(write("a.py"), rules, AWAY), Allow)
 
 
 def rule(decision, **more):
