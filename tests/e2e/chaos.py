@@ -115,7 +115,7 @@ def hands(home: Path, countdown: Countdown) -> FunctionToolset:
     from pydantic_ai import RunContext  # noqa: PLC0415 - the annotation a tool needs
 
     send.__annotations__["ctx"] = RunContext
-    tools.add_function(send, takes_ctx=True)
+    tools.add_function(send, takes_ctx=True, metadata=effect(Effect.ONCE))
     tools.add_function(note, metadata=effect(Effect.IDEMPOTENT))
     tools.add_function(look, metadata=effect(Effect.READ))
     return tools
