@@ -48,7 +48,8 @@ def nearest(tx: Transaction, shelf: Shelf, space: int, question: Vectors, eligib
     if not count or not question.any():
         return nothing()
     differing = _differing(shelf.bits, _signs(question))
-    usual = float(np.cos(np.pi * _usual(differing[among], len(question))))
+    step = max(1, len(differing) // _SAMPLED)
+    usual = float(np.cos(np.pi * _usual(differing[::step][among[::step]], len(question))))
     slots = _least(differing, among, count, len(question))
     return _measured(tx, shelf, space, question, _leaning(shelf, question, slots), usual)
 
@@ -89,11 +90,10 @@ def _signs(question: Vectors) -> NDArray[np.uint64]:
 
 
 def _usual(differing: NDArray[np.uint16], dimensions: int) -> float:
-    """The share of bits in which most differ: of all if they are few, else of some among them."""
-    sample = differing[:: max(1, len(differing) // _SAMPLED)]
+    """The share of bits in which most of some vectors differ."""
     # What is usual cannot be told from two or three: strangers differ in half of the bits.
-    total = float(sample.sum()) + _STRANGERS * dimensions / 2
-    return total / (len(sample) + _STRANGERS) / dimensions
+    total = float(differing.sum()) + _STRANGERS * dimensions / 2
+    return total / (len(differing) + _STRANGERS) / dimensions
 
 
 def _least(differing: NDArray[np.uint16], among: Mask, count: int, most: int) -> Slots:

@@ -3,12 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
 
 from sqlalchemy import (
     Column,
     ColumnElement,
-    Row,
     and_,
     bindparam,
     delete,
@@ -20,15 +18,12 @@ from sqlalchemy import (
     update,
 )
 
-from long_running_agents.domain.ids import SessionId, TurnId
 from long_running_agents.domain.memory import (
     Draft,
-    Kind,
     Memory,
     MemoryId,
     Scope,
     Selection,
-    Trust,
     Viewer,
     digest,
 )
@@ -37,6 +32,7 @@ from long_running_agents.store import memory_entries, memory_words
 from long_running_agents.store.among import among, among_given, packed, plain
 from long_running_agents.store.database import Transaction
 from long_running_agents.store.memory_entries import Indexing
+from long_running_agents.store.memory_rows import as_read, memory_of
 from long_running_agents.store.memory_tables import memories, memory_links
 from long_running_agents.store.prepared import Prepared
 from long_running_agents.store.tables import microseconds
@@ -55,32 +51,6 @@ _ADD_WORDS = Prepared(
     text("INSERT INTO memory_words (rowid, words, owner) VALUES (:memory_id, :words, :owner_)")
 )
 _DROP_WORDS = Prepared(text("DELETE FROM memory_words WHERE rowid = :memory_id"))
-
-
-def memory_of(row: Row[Any]) -> Memory:
-    """A row as the rest of the house knows it."""
-    # One that was revived remembers its successor, in case that is brought back.
-    successor = row.superseded_by if row.valid_to is not None else None
-    return Memory(
-        id=MemoryId(row.id),
-        owner=row.owner,
-        kind=Kind(row.kind),
-        scope=Scope(row.scope),
-        trust=Trust(row.trust),
-        actor=row.actor,
-        source=row.source,
-        content=row.content,
-        agent=row.agent,
-        session_id=None if row.session_id is None else SessionId(row.session_id),
-        turn_id=None if row.turn_id is None else TurnId(row.turn_id),
-        previous=None if row.previous_id is None else MemoryId(row.previous_id),
-        event_at=row.event_at,
-        recorded_at=row.recorded_at,
-        valid_to=row.valid_to,
-        superseded_by=None if successor is None else MemoryId(successor),
-        expires_at=row.expires_at,
-        seen=row.seen,
-    )
 
 
 def add(
@@ -210,14 +180,13 @@ def visible(viewer: Viewer) -> ColumnElement[bool]:
     return and_(mine, or_(*scopes))
 
 
-# Written once: a search asks this every time, and making the statement took longer than running it.
-_MANY = select(memories).where(among_given(memories.c.id, "ids"))
+_MANY = Prepared(select(memories).where(among_given(memories.c.id, "ids")))
 
 
 def many(tx: Transaction, viewer: Viewer, ids: Sequence[int]) -> dict[int, Memory]:
     """Those of some memories that a viewer may see, by their numbers."""
     # By number alone: asked for the owner too, the planner walks through all the owner has.
-    found = (memory_of(row) for row in tx.execute(_MANY, {"ids": packed(ids)}))
+    found = (as_read(row) for row in tx.run_all(_MANY, {"ids": packed(ids)}))
     return {memory.id: memory for memory in found if _sees(viewer, memory)}
 
 

@@ -9,8 +9,8 @@ from long_running_agents.domain.memory import Memory, MemoryId, Selection
 from long_running_agents.store import memories
 from long_running_agents.store.among import among, plain
 from long_running_agents.store.database import Transaction
-from long_running_agents.store.memories import memory_of
 from long_running_agents.store.memory_entries import Indexing
+from long_running_agents.store.memory_rows import memory_of
 from long_running_agents.store.memory_tables import memories as memory_table
 from long_running_agents.store.memory_tables import memory_links
 

@@ -10,8 +10,8 @@ from long_running_agents.domain.memory import Kind, MemoryId
 from long_running_agents.store import memories
 from long_running_agents.store.among import among_given, packed, plain
 from long_running_agents.store.database import Transaction
-from long_running_agents.store.memories import memory_of
 from long_running_agents.store.memory_entries import Indexing
+from long_running_agents.store.memory_rows import memory_of
 from long_running_agents.store.memory_tables import memories as memory_table
 from long_running_agents.store.prepared import Prepared
 

@@ -30,6 +30,11 @@ def microseconds(moment: datetime) -> int:
     return (moment - _EPOCH) // timedelta(microseconds=1)
 
 
+def moment(kept: int) -> datetime:
+    """What the database keeps, as a moment."""
+    return _EPOCH + timedelta(microseconds=kept)
+
+
 def nanodollars(amount: Decimal) -> int:
     """Money as the database keeps it."""
     return round(amount * _NANO)
@@ -49,7 +54,7 @@ class Moment(TypeDecorator[datetime]):
     @override
     def process_result_value(self, value: int | None, dialect: Dialect) -> datetime | None:
         """From the database."""
-        return None if value is None else _EPOCH + timedelta(microseconds=value)
+        return None if value is None else moment(value)
 
 
 class Dollars(TypeDecorator[Decimal]):
