@@ -198,6 +198,6 @@ async def test_every_web_tool_says_what_it_is(tool):
 
 async def test_the_web_can_be_switched_off(use):
     assert set(web_tools().tools) & set(built_in().tools)
-    assert not set(web_tools().tools) & set(built_in(web=False).tools)
+    assert not set(web_tools().tools) & set(built_in(without=["web"]).tools)
     with pytest.raises(UsageError, match="switched off"):
         await use("web_fetch", switched_on=False, url="https://open.example/")
