@@ -14,7 +14,7 @@ help:
 	@echo "make check   the fast part of it"
 	@echo "make test-extras  the engines with heavy extras, in a venv of their own"
 	@echo "make test-docker  the sandbox's tests in containers, with podman"
-	@echo "make attack  hostile code against the sandbox, as root and as a plain user"
+	@echo "make attack  hostile code, paths, addresses and pages against what must hold them"
 	@echo "make attack-docker  the same in containers, with podman"
 	@echo "make bench   measure, side by side with peers"
 	@echo "make bench-memory  the same for memories: what is found, and how fast"
@@ -87,9 +87,15 @@ test-docker: $(VENV)/.ready
 attack-docker: $(VENV)/.ready
 	@.ci/podman $(BIN)/python -m tests.attacks --backend docker
 
+HOSTILE := tests/unit/test_addresses.py tests/unit/sandbox/test_workspace.py \
+	tests/unit/tools/test_files.py tests/unit/tools/test_web.py \
+	tests/unit/domain/test_hazards.py tests/integration/test_taint.py
+
+# The sandbox first, then the file tools, the web tools and the gate.
 attack: $(VENV)/.ready bubblewrap
 	@$(BIN)/python -m tests.attacks --control
 	@$(BIN)/python -m tests.attacks
+	@$(BIN)/pytest -q $(HOSTILE)
 
 bench: $(VENV)/.ready bubblewrap
 	@$(BIN)/python -m benchmarks
