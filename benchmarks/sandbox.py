@@ -6,6 +6,7 @@ time, which says more on a busy machine, all processes of each side are counted.
 
 import argparse
 import asyncio
+import contextlib
 import json
 import os
 import subprocess
@@ -86,15 +87,24 @@ def tree(top):
     found = [top]
     for process in found:
         for task in Path(f"/proc/{process}/task").glob("*/children"):
-            found += map(int, task.read_text().split())
+            with contextlib.suppress(OSError):
+                found += map(int, task.read_text().split())
     return found
 
 
 def processor(processes):
     """Milliseconds of processor time of these, and of their children that have ended."""
     tick = 1000 / os.sysconf("SC_CLK_TCK")
-    fields = (Path(f"/proc/{process}/stat").read_text() for process in processes)
-    return tick * sum(sum(map(int, line.rpartition(")")[2].split()[11:15])) for line in fields)
+    return tick * sum(
+        sum(map(int, line.rpartition(")")[2].split()[11:15])) for line in stats(processes)
+    )
+
+
+def stats(processes):
+    """What the system says of each that is still there: a cell's may end meanwhile."""
+    for process in processes:
+        with contextlib.suppress(OSError):
+            yield Path(f"/proc/{process}/stat").read_text()
 
 
 class Ours:
