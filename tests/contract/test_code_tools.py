@@ -235,3 +235,17 @@ async def test_without_walls_each_call_asks_says_so_and_never_runs_unattended(tm
     assert told.startswith("UNSANDBOXED")
     assert told.endswith("hello")
     assert "nobody is there" in refused
+
+
+async def test_a_long_output_is_cut_and_can_be_read_on(tmp_path):
+    def read(messages):
+        path = str(messages).split("read_file(path=")[1].split("'")[1]
+        return call("read_file", path=path, offset_line=9_000, limit=1)
+
+    model = script(call("shell", command="seq 20000"), read)
+    async with make_app(tmp_path, model=model) as app:
+        shell, on = await results(app, await ended(app, "go"))
+
+    assert "characters left out" in shell
+    assert shell.endswith("20000")
+    assert "9000\t9000" in on

@@ -19,6 +19,9 @@ _ENDINGS = {
 }
 _ENCODED = ("image/png", "image/jpeg")
 _LARGEST = 4 << 20
+_BEGINNING, _END = 16_000, 6_000
+"""How much of a long output is shown: most of what matters is at its ends."""
+_LONGEST = _BEGINNING + _END + 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +70,18 @@ def told(result: ExecResult, kept: Sequence[Output], *, fresh: bool) -> str:
     """
     lines = [*_shown(result), *(f"[{each.media} saved as {each.path}]" for each in kept)]
     return "\n".join([*lines, *_went_wrong(result, fresh=fresh)]) or "(no output)"
+
+
+def shortened(text: str) -> tuple[str, Output | None]:
+    """A text that a model can take in, and the whole of it as a file when that is longer."""
+    if len(text) <= _LONGEST:
+        return text, None
+    content = text.encode()
+    path = f"{FOLDER}/{hashlib.sha256(content).hexdigest()[:12]}.txt"
+    left_out = len(text) - _BEGINNING - _END
+    note = f"[{left_out} characters left out; read_file(path={path!r}) reads all of it]"
+    shown = f"{text[:_BEGINNING]}\n{note}\n{text[-_END:]}"
+    return shown, Output(path, "text/plain", content)
 
 
 def _shown(result: ExecResult) -> Iterator[str]:

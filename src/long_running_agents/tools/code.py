@@ -147,6 +147,7 @@ async def _told(deps: TurnDeps, result: ExecResult, entered: Entered) -> str:
     if (workspace := deps.workspace) is None:
         return telling.told(result, [], fresh=entered.fresh)
     kept = telling.outputs(result)
-    for output in kept:
+    shown, whole = telling.shortened(telling.told(result, kept, fresh=entered.fresh))
+    for output in [*kept, *([] if whole is None else [whole])]:
         await asyncio.to_thread(workspace.write, output.path, output.content)
-    return telling.told(result, kept, fresh=entered.fresh)
+    return shown

@@ -3,7 +3,7 @@ import base64
 import pytest
 
 from long_running_agents.sandbox.result import UNSANDBOXED, CodeError, ExecResult
-from long_running_agents.sandbox.telling import outputs, told
+from long_running_agents.sandbox.telling import outputs, shortened, told
 
 WALLS = ("namespaces",)
 PNG = base64.b64encode(b"\x89PNG").decode()
@@ -66,3 +66,18 @@ def test_each_thing_that_is_no_text_becomes_one_file_of_its_best_form():
 def test_a_picture_that_is_none_is_left_out():
     assert outputs(ExecResult(display=({"image/png": "not base64!"},))) == []
     assert outputs(ExecResult(display=({"image/png": "A" * (6 << 20)},))) == []
+
+
+def test_a_long_text_is_shown_by_its_ends_and_kept_whole():
+    text = "begin " + "x" * 100_000 + " end"
+    shown, whole = shortened(text)
+
+    assert len(shown) < 25_000
+    assert shown.startswith("begin ")
+    assert shown.endswith(" end")
+    assert whole.content.decode() == text
+    assert f"read_file(path={whole.path!r})" in shown
+
+
+def test_a_short_text_is_left_alone():
+    assert shortened("short") == ("short", None)
