@@ -3,7 +3,7 @@
 The signs of all vectors are held in memory, one bit each. Counting the bits in which two vectors
 differ ranks them roughly. The best few hundred are ranked again by what those signs make of the
 question's own numbers, and the best of these are compared exactly, with their vectors from the
-database.
+shelf, or from the database where there are too many to hold.
 """
 
 from dataclasses import dataclass
@@ -126,7 +126,12 @@ def _compared(
     tx: Transaction, shelf: Shelf, space: int, question: Vectors, slots: Slots
 ) -> tuple[Slots, Scores]:
     """The exact similarity of a few slots; one whose vector is gone is left out."""
-    ids, blob = memory_vectors.some(tx, space, shelf.ids[slots].tolist())
-    vectors = np.frombuffer(blob, np.float16).reshape(len(ids), -1).astype(np.float32)
+    if shelf.vectors is not None:
+        slots = slots[shelf.embedded[slots]]
+        vectors = shelf.vectors[slots].astype(np.float32)
+    else:
+        ids, blob = memory_vectors.some(tx, space, shelf.ids[slots].tolist())
+        slots = shelf.slots(ids)
+        vectors = np.frombuffer(blob, np.float16).reshape(len(ids), -1).astype(np.float32)
     lengths = np.linalg.norm(vectors, axis=1)
-    return shelf.slots(ids), (vectors @ question) / np.where(lengths > 0, lengths, 1)
+    return slots, (vectors @ question) / np.where(lengths > 0, lengths, 1)

@@ -30,6 +30,8 @@ EPOCH = 719_163
 _NOWHERE = -1
 _GROWTH = 1.5
 _MOST_GONE = 0.2
+_MOST_HELD = 200_000
+"""With more memories than this their vectors stay in the database: they would fill the memory."""
 _MOST_CHANGES = 10_000
 """More changes than this at once, and reading everything again is faster."""
 
@@ -55,6 +57,8 @@ class Shelf:
     names: Mapping[str, int]
     actors: frozenset[int]
     """The numbers of all names that are an actor's."""
+    vectors: NDArray[np.float16] | None = None
+    """The vectors themselves, as long as there are not too many; a row for each slot."""
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -83,6 +87,7 @@ class Shelves:
         self._after = np.empty(0, np.int32)
         self._bits = np.empty((self._words, 0), np.uint64)
         self._embedded = np.empty(0, np.bool_)
+        self._vectors: NDArray[np.float16] | None = None
         self._gone = np.empty(0, np.bool_)
         self._names: dict[str, int] = {}
         self._last_name = 0
@@ -109,6 +114,7 @@ class Shelves:
             after=self._after[:count],
             bits=self._bits[:, :count],
             embedded=self._embedded[:count],
+            vectors=None if self._vectors is None else self._vectors[:count],
             gone=self._gone[:count],
             names=self._names,
             actors=self._actors,
@@ -207,7 +213,20 @@ class Shelves:
         if len(slots) < len(ids):
             vectors = vectors[np.isin(ids, self._ids[slots], assume_unique=True)]
         self._bits[:, slots] = packed_signs(vectors).T
+        self._hold(slots, vectors)
         self._embedded[slots] = True
+
+    def _hold(self, slots: Slots, vectors: NDArray[np.float16]) -> None:
+        room = len(self._ids)
+        if self._count > _MOST_HELD:
+            self._vectors = None
+            return
+        if self._vectors is None or len(self._vectors) < room:
+            larger = np.zeros((room, vectors.shape[1]), np.float16)
+            if self._vectors is not None:
+                larger[: len(self._vectors)] = self._vectors
+            self._vectors = larger
+        self._vectors[slots] = vectors
 
     def _learn_names(self, tx: Transaction) -> None:
         if fresh := memory_entries.names(tx, self._last_name):

@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
-from tests.unit.memory.library import ME, YOU, full_library, notes
+from tests.unit.memory.library import ME, YOU, full_library, library, notes
 
+from long_running_agents.domain.memory import Query
 from long_running_agents.memory.eligible import visible
 from long_running_agents.memory.nearness import nearest
 from long_running_agents.memory.shelf import Shelves
@@ -68,3 +69,16 @@ async def test_what_has_no_vector_is_not_near(memories):
     await memories.write_many(ME.owner, notes("blue whale"))
     shelf, found = await near(memories, "green tea")
     assert shelf.ids[found.slots].tolist() == [2]
+
+
+async def test_vectors_are_read_from_the_database_when_too_many_to_hold(tmp_path, monkeypatch):
+    found = []
+    for most in (200_000, 0):
+        monkeypatch.setattr("long_running_agents.memory.shelf._MOST_HELD", most)
+        async with library(tmp_path / str(most), embedder=FakeEmbedder()) as memories:
+            await memories.write_many(ME.owner, notes("green tea", "black tea", "a blue whale"))
+            await memories.find(ME, Query(text="tea"))
+            await memories.write_many(ME.owner, notes("white tea"))
+            hits = (await memories.find(ME, Query(text="tea, green or white"))).hits
+            found.append([(hit.memory.content, hit.score, hit.why) for hit in hits])
+    assert found[0] == found[1] != []
