@@ -8,12 +8,12 @@ from contextlib import asynccontextmanager
 import uvicorn
 
 from long_running_agents.clock import SystemClock
+from long_running_agents.listening import listening
 from long_running_agents.sandbox.bubblewrap import BubblewrapBackend
 from long_running_agents.sandbox.docker import DockerBackend
 from long_running_agents.sandbox.remote import RemoteBackend
 from long_running_agents.sandbox.sandboxes import Sandboxes
 from long_running_agents.sandbox.server import create_app
-from long_running_agents.sandbox.serving import _listening
 from long_running_agents.sandbox.spec import SandboxSpec
 from long_running_agents.sandbox.unsafe_local import UnsafeLocalBackend
 
@@ -51,7 +51,7 @@ async def served(app):
     """An application at a free port of loopback."""
     config = uvicorn.Config(app, ws="none", lifespan="off", log_config=None, access_log=False)
     server = uvicorn.Server(config)
-    with _listening("127.0.0.1", 0) as listener:
+    with listening("127.0.0.1", 0) as listener:
         serving = asyncio.ensure_future(server.serve(sockets=[listener]))
         yield f"http://127.0.0.1:{listener.getsockname()[1]}"
         server.should_exit = True

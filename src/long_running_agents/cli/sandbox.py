@@ -13,8 +13,6 @@ from long_running_agents.errors import NotConfigured, UsageError
 if TYPE_CHECKING:
     from long_running_agents.sandbox.port import Probe
 
-_LOOPBACK = ("127.0.0.1", "::1", "localhost")
-
 
 @click.group()
 def sandbox() -> None:
@@ -80,11 +78,12 @@ def prepare(options: Options, packages: tuple[str, ...]) -> None:
 def serve(options: Options, host: str, port: int) -> None:
     """Offer sandboxes to other programs over HTTP. The key is SANDBOX_API_KEY, or a new one."""
     from long_running_agents.clock import SystemClock
+    from long_running_agents.listening import is_loopback
     from long_running_agents.sandbox import opening
     from long_running_agents.sandbox.serving import serve as serve_sandboxes
 
     loaded = options.load()
-    if host not in _LOOPBACK and not loaded.variables.get(opening.KEY):
+    if not is_loopback(host) and not loaded.variables.get(opening.KEY):
         raise UsageError(
             f"Anybody who can reach {host} could try its key.",
             hint=f"Set a {opening.KEY} of your own.",

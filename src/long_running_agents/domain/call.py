@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 from long_running_agents.domain import hazards, shell
 from long_running_agents.domain.hazards import Hazard
 from long_running_agents.domain.tool import Effect, Power
+from long_running_agents.domain.workspace import WORKSPACE
 
 _COMMAND = ("command", "cmd")
 _CODE = ("code", "source_code")
@@ -55,12 +56,12 @@ class Call:
     @cached_property
     def files(self) -> tuple[str, ...]:
         """The whole paths that a file tool is given."""
-        return tuple(shell.resolved(shell.WORKSPACE, text) for text in self._texts(_PATH))
+        return tuple(shell.resolved(WORKSPACE, text) for text in self._texts(_PATH))
 
     @cached_property
     def folders(self) -> frozenset[str]:
         """The folders that these are in, or are."""
-        named = {shell.resolved(shell.WORKSPACE, text) for text in self._texts(_FOLDER)}
+        named = {shell.resolved(WORKSPACE, text) for text in self._texts(_FOLDER)}
         return frozenset(path if path in named else dirname(path) for path in self.files)
 
     @cached_property

@@ -8,8 +8,9 @@ from pydantic import TypeAdapter
 
 from long_running_agents.domain.call import Call
 from long_running_agents.domain.ids import GrantId, SessionId
-from long_running_agents.domain.shell import UNKNOWN, WORKSPACE
+from long_running_agents.domain.shell import UNKNOWN
 from long_running_agents.domain.tool import Power
+from long_running_agents.domain.workspace import WORKSPACE
 
 
 class Lasting(StrEnum):

@@ -10,12 +10,17 @@ from fnmatch import fnmatchcase
 
 from long_running_agents.domain.shell import (
     INTERPRETERS,
-    WORKSPACE,
     Command,
     Script,
     resolved,
 )
 from long_running_agents.domain.shell_words import HOLE
+from long_running_agents.domain.workspace import (
+    INSTRUCTIONS,
+    WORKSPACE,
+    is_instruction,
+    is_sensitive,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,29 +35,23 @@ class Hazard:
 
 
 _SECRET = re.compile(
-    r"""(?:^|/)(?:
-        \.env(?:\.(?!example$|sample$|template$)[^/]+)? | \.ssh(?:/.*)? | \.gnupg(?:/.*)?
-        | \.aws/.* | \.kube/.* | \.docker/config\.json | \.netrc | \.pgpass | \.pypirc
-        | \.git-credentials | \.[a-z]*_history | id_(?:rsa|dsa|ecdsa|ed25519)
-        | [^/]+\.(?:pem|p12|pfx|kdbx)
-    )$ | ^/etc/(?:passwd|shadow|sudoers)(?:$|[.-]) | ^/proc/[^/]+/environ$ | ^/root(?:$|/)""",
+    r"""/\.[a-z]*_history$ | ^/etc/(?:passwd|shadow|sudoers)(?:$|[.-]) | ^/proc/[^/]+/environ$
+        | ^/root(?:$|/)""",
     re.IGNORECASE | re.VERBOSE,
 )
-_INSTRUCTIONS = re.compile(
-    r"(?:(?:soul|user|agents)\.md|cron\.json|(?:memory|skills)(?:/.*)?)", re.IGNORECASE
-)
-_MENTIONED = re.compile(r"\b(?:soul|user|agents)\.md\b|\bcron\.json\b", re.IGNORECASE)
+_FILES = "|".join(re.escape(name) for name in INSTRUCTIONS if not name.endswith("/"))
+_MENTIONED = re.compile(rf"\b(?:{_FILES})\b", re.IGNORECASE)
 
 
 def is_secret(path: str) -> bool:
     """Whether a whole path usually holds what nobody shall read."""
-    return bool(_SECRET.search(path))
+    return any(map(is_sensitive, path.split("/"))) or bool(_SECRET.search(path))
 
 
-def is_instruction(path: str) -> bool:
+def _instructs_later(path: str) -> bool:
     """Whether a whole path is one that later turns are told what to do by."""
     inside = path.removeprefix(f"{WORKSPACE}/")
-    return inside != path and bool(_INSTRUCTIONS.fullmatch(inside))
+    return inside != path and is_instruction(inside)
 
 
 def of_file(path: str, *, changes: bool) -> Iterator[Hazard]:
@@ -60,7 +59,7 @@ def of_file(path: str, *, changes: bool) -> Iterator[Hazard]:
     whole = resolved(WORKSPACE, path)
     if is_secret(whole):
         yield Hazard(f"{path!r} usually holds secrets", whole)
-    if changes and is_instruction(whole):
+    if changes and _instructs_later(whole):
         yield Hazard(f"{path!r} tells later turns what to do", whole, instructs=True)
 
 
@@ -222,7 +221,7 @@ def _instructs(command: Command) -> Iterator[Hazard]:
             pass
     for text in written:
         path = command.path(text)
-        if is_instruction(path):
+        if _instructs_later(path):
             shown = path.removeprefix(WORKSPACE + "/")
             yield Hazard(f"{shown!r} tells later turns what to do", path, instructs=True)
 

@@ -8,10 +8,11 @@ from fnmatch import fnmatchcase
 from long_running_agents.domain.call import Call
 from long_running_agents.domain.grant import Grant, scope_of
 from long_running_agents.domain.ids import GrantId
-from long_running_agents.domain.shell import UNKNOWN, WORKSPACE
+from long_running_agents.domain.shell import UNKNOWN
 from long_running_agents.domain.taint import Taint, concern
 from long_running_agents.domain.tool import Power
 from long_running_agents.domain.turn import Origin
+from long_running_agents.domain.workspace import WORKSPACE
 
 
 class By(StrEnum):

@@ -24,9 +24,7 @@ from long_running_agents.domain.shell_wrappers import (
     operands,
     option,
 )
-
-WORKSPACE = "/workspace"
-"""Where commands begin: the agent's folder, as the sandbox shows it."""
+from long_running_agents.domain.workspace import WORKSPACE
 
 UNKNOWN = "?"
 """A program that only a running shell would know."""

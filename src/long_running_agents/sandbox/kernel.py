@@ -8,9 +8,9 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from long_running_agents.domain.ports import Clock
+from long_running_agents.domain.workspace import WORKSPACE
 from long_running_agents.sandbox.result import Failure, Json
 from long_running_agents.sandbox.spec import GRACE, LONGEST_CALL, SandboxSpec
-from long_running_agents.sandbox.workspace import SEEN_AS
 
 _HEAD = struct.Struct("!I")
 _LARGEST = 64 << 20
@@ -186,7 +186,7 @@ def kernel_settings(
     counted: bool,
     proxy: str,
     paths: list[str],
-    workspace: str = SEEN_AS,
+    workspace: str = WORKSPACE,
 ) -> Json:
     """The first message to a kernel.
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from long_running_agents.config.settings import SandboxSettings
 from long_running_agents.domain.ports import Clock
+from long_running_agents.domain.workspace import INSTRUCTIONS
 from long_running_agents.errors import SandboxUnavailable
 from long_running_agents.sandbox import fixes, interpreter, packages
 from long_running_agents.sandbox.bubblewrap import BubblewrapBackend
@@ -22,8 +23,6 @@ from long_running_agents.sandbox.workspace import Workspace
 
 LAYERS = "sandbox/packages"
 """Where packages are built, in a home."""
-PROTECTED = ("SOUL.md", "USER.md", "AGENTS.md", "cron.json", "memory/", "skills/")
-"""What in a workspace tells the agent what to do: code may read it and not change it."""
 KEY = "SANDBOX_API_KEY"
 """The variable with the key of a sandbox server."""
 
@@ -123,7 +122,8 @@ def session_sandboxes(
 
     def spec() -> SandboxSpec:
         usual = spec_of(settings, workspace=workspace.root, layers=layers)
-        return replace(usual, protected=PROTECTED, hidden=tuple(sorted(workspace.hidden)))
+        # Code may read what tells the agent what to do, and not change it.
+        return replace(usual, protected=INSTRUCTIONS, hidden=tuple(sorted(workspace.hidden)))
 
     def install(wanted: Sequence[str]) -> None:
         python = interpreter.find()

@@ -1,28 +1,12 @@
-"""Names that usually hold secrets: no tool touches them, and no code in a sandbox sees them."""
+"""Finding what usually holds secrets, so that no code in a sandbox sees it."""
 
 import os
-import re
 from pathlib import Path
 
+from long_running_agents.domain.workspace import is_sensitive
 from long_running_agents.errors import PathRefused
 
 _MOST_SENSITIVE = 1000
-
-_SENSITIVE = re.compile(
-    r"""(
-        \.env(\..+)? | \.ssh | \.gnupg | \.aws | \.azure | \.kube | \.docker | \.netrc | \.pgpass
-      | \.npmrc | \.pypirc | \.git-credentials | \.htpasswd | credentials(\.json)?
-      | id_(rsa|dsa|ecdsa|ed25519)(\..+)? | .+\.(pem|key|p12|pfx|kdbx|keystore|jks)
-      | lra\.db(-.+)?
-    )""",
-    re.VERBOSE | re.IGNORECASE,
-)
-_HARMLESS = re.compile(r"\.env\.(example|sample|template)", re.IGNORECASE)
-
-
-def is_sensitive(name: str) -> bool:
-    """Whether a file or folder of this name usually holds secrets."""
-    return bool(_SENSITIVE.fullmatch(name)) and not _HARMLESS.fullmatch(name)
 
 
 def sensitive_in(root: Path, *, depth: int = 3) -> list[tuple[str, bool]]:

@@ -1,13 +1,10 @@
 """Runs the sandbox server in this process."""
 
-import socket
 from collections.abc import Callable
 
-import uvicorn
-
+from long_running_agents import listening
 from long_running_agents.config import Loaded
 from long_running_agents.domain.ports import Clock
-from long_running_agents.errors import Unavailable
 from long_running_agents.sandbox import opening
 from long_running_agents.sandbox.server import create_app, key_for
 
@@ -33,27 +30,9 @@ async def serve(
     spec = opening.spec_of(settings, layers=loaded.home / opening.LAYERS)
     key = key_for(loaded.variables)
     async with opening.opened(settings, loaded.variables, clock, spec) as sandboxes:
-        config = uvicorn.Config(
-            create_app(sandboxes, spec, key),
-            ws="none",
-            lifespan="off",
-            log_config=None,
-            access_log=False,
-        )
-        with _listening(host, port) as listener:
+
+        def told(address: str) -> None:
             if ready is not None:
-                shown = f"[{host}]" if ":" in host else host
-                ready(f"http://{shown}:{listener.getsockname()[1]}", key)
-            await uvicorn.Server(config).serve(sockets=[listener])
+                ready(address, key)
 
-
-def _listening(host: str, port: int) -> socket.socket:
-    try:
-        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
-        # Listening already, so that a client that is told the address may come at once.
-        return socket.create_server((host, port), family=family)
-    except OSError as error:
-        raise Unavailable(
-            f"Nothing can listen at {host}, port {port}: {error.strerror}.",
-            hint="Stop what uses the port, or choose another.",
-        ) from error
+        await listening.serve(create_app(sandboxes, spec, key), host, port, told)

@@ -12,6 +12,7 @@ from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
 
+from long_running_agents.domain.workspace import WORKSPACE, is_sensitive
 from long_running_agents.errors import Busy, NotFound, PathRefused, Unavailable
 from long_running_agents.sandbox import users
 from long_running_agents.sandbox.resolving import (
@@ -21,10 +22,6 @@ from long_running_agents.sandbox.resolving import (
     open_by_parts,
 )
 from long_running_agents.sandbox.result import FileEntry
-from long_running_agents.sandbox.sensitive import is_sensitive
-
-SEEN_AS = "/workspace"
-"""What the folder is called inside of sandboxes."""
 
 _LONGEST_PATH = 1024
 _LARGEST_FILE = 64 << 20
@@ -45,9 +42,9 @@ def relative(path: str) -> str:
         raise PathRefused("The path is empty or too long.", hint="Name a file of the workspace.")
     if _CONTROL.search(path):
         raise PathRefused("There is a control character in the path.")
-    if path == SEEN_AS:
+    if path == WORKSPACE:
         return "."
-    inside = path.removeprefix(f"{SEEN_AS}/")
+    inside = path.removeprefix(f"{WORKSPACE}/")
     for part in inside.split("/"):
         if is_sensitive(part):
             raise PathRefused(

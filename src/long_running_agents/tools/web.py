@@ -11,7 +11,6 @@ from long_running_agents.errors import UsageError
 from long_running_agents.tools.deps import TurnDeps
 from long_running_agents.tools.effects import effect
 from long_running_agents.web.frame import framed, listed
-from long_running_agents.web.page import Page
 from long_running_agents.web.web import Web
 
 Start = Annotated[int, Field(ge=0)]
@@ -37,8 +36,7 @@ def _add_plain(tools: FunctionToolset[TurnDeps]) -> None:
             url: Its address, with http:// or https://.
             start: How many characters to skip, to read on in a long page.
         """
-        web = _web(ctx)
-        return _framed(web, await web.fetch(url, start=start), start)
+        return await _fetched(_web(ctx), url, start)
 
     @tools.tool(metadata=effect(Effect.READ, alias=True, powers={Power.SEND}, foreign=True))
     async def fetch(ctx: RunContext[TurnDeps], url: str, start: Start = 0) -> str:
@@ -49,8 +47,7 @@ def _add_plain(tools: FunctionToolset[TurnDeps]) -> None:
             url: Its address, with http:// or https://.
             start: How many characters to skip, to read on in a long page.
         """
-        web = _web(ctx)
-        return _framed(web, await web.fetch(url, start=start), start)
+        return await _fetched(_web(ctx), url, start)
 
 
 def _add_browsing(tools: FunctionToolset[TurnDeps]) -> None:
@@ -63,8 +60,7 @@ def _add_browsing(tools: FunctionToolset[TurnDeps]) -> None:
             url: Its address, with http:// or https://.
             start: How many characters to skip, to read on in a long page.
         """
-        web = _web(ctx)
-        return _framed(web, await web.render(url, start=start), start)
+        return await _rendered(_web(ctx), url, start)
 
     @tools.tool(metadata=effect(Effect.READ, powers={Power.SEND}, foreign=True))
     async def web_fetch_stealth(ctx: RunContext[TurnDeps], url: str, start: Start = 0) -> str:
@@ -75,8 +71,7 @@ def _add_browsing(tools: FunctionToolset[TurnDeps]) -> None:
             url: Its address, with http:// or https://.
             start: How many characters to skip, to read on in a long page.
         """
-        web = _web(ctx)
-        return _framed(web, await web.render(url, stealth=True, start=start), start)
+        return await _rendered(_web(ctx), url, start, stealth=True)
 
 
 def _add_searching(tools: FunctionToolset[TurnDeps]) -> None:
@@ -101,7 +96,12 @@ def _web(ctx: RunContext[TurnDeps]) -> Web:
     return ctx.deps.web
 
 
-def _framed(web: Web, page: Page, start: int) -> str:
+async def _fetched(web: Web, url: str, start: int) -> str:
+    return framed(await web.fetch(url, start=start), start, web.part, _mark())
+
+
+async def _rendered(web: Web, url: str, start: int, *, stealth: bool = False) -> str:
+    page = await web.render(url, stealth=stealth, start=start)
     return framed(page, start, web.part, _mark())
 
 

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from long_running_agents.domain.workspace import is_sensitive
 from long_running_agents.errors import LraError, NotFound, PathRefused
-from long_running_agents.sandbox.sensitive import is_sensitive, sensitive_in
+from long_running_agents.sandbox.sensitive import sensitive_in
 from long_running_agents.sandbox.workspace import Workspace
 
 CASES = Path(__file__).parents[2] / "attacks" / "paths.jsonl"

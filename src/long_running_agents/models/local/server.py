@@ -3,13 +3,10 @@
 import asyncio
 import contextlib
 import hmac
-import ipaddress
 import json
-import socket
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 
-import uvicorn
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -17,9 +14,10 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
+from long_running_agents import listening
 from long_running_agents.clock import SystemClock
 from long_running_agents.domain.ports import Clock
-from long_running_agents.errors import LraError, Unavailable, UsageError
+from long_running_agents.errors import LraError, UsageError
 from long_running_agents.models.local import request as requests
 from long_running_agents.models.local.answering import answer
 from long_running_agents.models.local.completion import DONE, Completion, error_body, error_event
@@ -232,7 +230,7 @@ async def _read(request: Request) -> ChatRequest:
 
 def _from_a_page(request: Request) -> bool:
     # Any page in a browser can reach loopback, under a name of its own if it likes.
-    return "origin" in request.headers or not _loopback(request.url.hostname or "")
+    return "origin" in request.headers or not listening.is_loopback(request.url.hostname or "")
 
 
 def _unauthorized() -> _Failure:
@@ -299,44 +297,17 @@ async def serve(
     Raises:
         UsageError: The address can be reached from elsewhere, and there is no key.
     """
-    if not api_key and not _loopback(host):
+    if not api_key and not listening.is_loopback(host):
         raise UsageError(
             f"{host} can be reached from other machines, and there is no key.",
             hint="Set a key, or bind to 127.0.0.1.",
         )
-    config = uvicorn.Config(
-        create_app(engine, api_key=api_key or None),
-        ws="none",
-        lifespan="off",
-        log_config=None,
-        access_log=False,
-    )
-    with _listening(host, port) as listener:
+
+    def told(address: str) -> None:
         if ready is not None:
-            shown = f"[{host}]" if ":" in host else host
-            ready(f"http://{shown}:{listener.getsockname()[1]}/v1")
-        try:
-            await uvicorn.Server(config).serve(sockets=[listener])
-        finally:
-            await engine.unload()
+            ready(f"{address}/v1")
 
-
-def _listening(host: str, port: int) -> socket.socket:
     try:
-        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
-        # Listening already, so that a client that is told the address may come at once.
-        return socket.create_server((host, port), family=family)
-    except OSError as error:
-        raise Unavailable(
-            f"Nothing can listen at {host}, port {port}: {error.strerror}.",
-            hint="Stop what uses the port, or choose another.",
-        ) from error
-
-
-def _loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
+        await listening.serve(create_app(engine, api_key=api_key or None), host, port, told)
+    finally:
+        await engine.unload()

@@ -1,0 +1,55 @@
+"""Listening for clients: what every server of ours does alike."""
+
+import ipaddress
+import socket
+from collections.abc import Callable
+
+import uvicorn
+from starlette.types import ASGIApp
+
+from long_running_agents.errors import Unavailable
+
+
+async def serve(app: ASGIApp, host: str, port: int, ready: Callable[[str], None]) -> None:
+    """Serve an application until cancelled or interrupted.
+
+    Args:
+        app: The application.
+        host: The address to bind.
+        port: The port to bind; 0 takes a free one.
+        ready: Hears the address once somebody may come.
+
+    Raises:
+        Unavailable: Nothing can listen there.
+    """
+    config = uvicorn.Config(app, ws="none", lifespan="off", log_config=None, access_log=False)
+    with listening(host, port) as listener:
+        shown = f"[{host}]" if ":" in host else host
+        ready(f"http://{shown}:{listener.getsockname()[1]}")
+        await uvicorn.Server(config).serve(sockets=[listener])
+
+
+def listening(host: str, port: int) -> socket.socket:
+    """A socket that listens already, so that a client that is told the address may come at once.
+
+    Raises:
+        Unavailable: Nothing can listen there.
+    """
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        return socket.create_server((host, port), family=family)
+    except OSError as error:
+        raise Unavailable(
+            f"Nothing can listen at {host}, port {port}: {error.strerror}.",
+            hint="Stop what uses the port, or choose another.",
+        ) from error
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach an address."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
