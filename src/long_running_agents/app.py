@@ -3,33 +3,27 @@
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from datetime import timedelta
-from pathlib import Path
 
 import httpx2
 import pydantic_ai
 from pydantic_ai.models import Model
-from pydantic_ai.settings import ModelSettings
 from pydantic_ai.toolsets import AbstractToolset
 
-from long_running_agents.agent.fitting import check_window
+from long_running_agents.agent.driving import WORK, TurnDriver
 from long_running_agents.agent.history import View
 from long_running_agents.agent.hub import Hub
-from long_running_agents.agent.prompt import instructions
 from long_running_agents.agent.recall import Recall, RecallSettings
 from long_running_agents.agent.remembering import Remembering
+from long_running_agents.agent.run_settings import run_settings
 from long_running_agents.agent.runner import RunSettings, TurnRunner
 from long_running_agents.agent.session_models import SessionModels
 from long_running_agents.agent.sessions import SessionService
-from long_running_agents.agent.turns import WORK, TurnService
+from long_running_agents.agent.turns import TurnService
 from long_running_agents.clock import SystemClock
 from long_running_agents.config import Loaded, Settings, load
-from long_running_agents.config.settings import ModelSettings as ChosenModel
-from long_running_agents.domain.budget import Limits
 from long_running_agents.domain.fitting import WindowOf
 from long_running_agents.domain.history import Window
 from long_running_agents.domain.lack import Lack
-from long_running_agents.domain.policy import Rule, Rules, Ruling, Unattended
 from long_running_agents.domain.ports import Clock
 from long_running_agents.domain.turn import Turn
 from long_running_agents.engine.local import LocalEngine
@@ -41,7 +35,6 @@ from long_running_agents.memory.opening import (
     memories_of,
     mirrors_of,
     open_memories,
-    workspace,
 )
 from long_running_agents.models import looking, names
 from long_running_agents.models.embedded import Embedded
@@ -52,7 +45,7 @@ from long_running_agents.store.database import Database
 from long_running_agents.store.opening import open_database
 from long_running_agents.tools.catalog import switched_on
 from long_running_agents.tools.deps import MakeDeps, Tell, TurnDeps
-from long_running_agents.tools.hands import Hands, hands_of
+from long_running_agents.tools.hands import AllHands
 
 __all__ = ["App", "open_app", "open_memories"]
 
@@ -68,6 +61,10 @@ class App:
     database: Database
     sessions: SessionService
     turns: TurnService
+    driver: TurnDriver
+    """Drives the turns of all owners."""
+    hands: AllHands
+    """What the agents of each owner work with."""
     models: ModelSource
     memories: Memories | None
     """What is remembered; None when that is switched off."""
@@ -111,22 +108,22 @@ async def open_app(
             findings = await _findings(loaded, database, clock)
             windows = windows or await _known_windows(loaded, model, client, findings)
             models = _models(loaded, model, client, findings)
-            settings = _run_settings(loaded, model, windows)
+            settings = run_settings(loaded, model, windows)
             memories = _memories(loaded, database, client, clock)
             remembering = _remembering(loaded, memories, clock)
-            hands = hands_of(loaded, client, clock)
+            hands = AllHands(loaded, client, clock)
             tools = [switched_on(loaded.settings), *toolsets]
             app = _assemble(loaded, database, models, settings, tools, clock, remembering, hands)
-            engine = LocalEngine({WORK: app.turns.run}, clock)
+            engine = LocalEngine({WORK: app.driver.run}, clock)
             try:
                 if remembering is None:
-                    await app.turns.open(engine)
+                    await app.driver.open(engine)
                 else:
                     remembering.open()
-                    await app.turns.open(engine, settled=remembering.nudge)
+                    await app.driver.open(engine, settled=remembering.nudge)
                 yield app
             finally:
-                app.turns.close()
+                app.driver.close()
                 await engine.close()
                 await hands.close()
                 if remembering is not None:
@@ -159,10 +156,14 @@ def _assemble(
     tools: Sequence[AbstractToolset[TurnDeps]],
     clock: Clock,
     remembering: Remembering | None,
-    hands: Hands,
+    hands: AllHands,
 ) -> App:
     """Put the rooms together, each with what it needs."""
-    hub = Hub(lambda session, seq: database.read(lambda tx: events.after(tx, session, seq)))
+    hub = Hub(
+        lambda session, owner, seq: database.read(
+            lambda tx: events.after(tx, session, seq, owner=owner)
+        )
+    )
     chosen = SessionModels()
     memories = None if remembering is None else remembering.memories
     runner = TurnRunner(
@@ -173,6 +174,15 @@ def _assemble(
         settings=settings,
         deps=_deps(loaded.settings, database, hub, clock, memories, hands),
         recall=_recall(loaded.settings, hub, remembering),
+    )
+    driver = TurnDriver(
+        database=database,
+        hub=hub,
+        clock=clock,
+        runner=runner,
+        models=models,
+        chosen=chosen,
+        view=_view(loaded.settings),
     )
     return App(
         loaded=loaded,
@@ -185,16 +195,9 @@ def _assemble(
             announce=hub.publish,
             switched=chosen.switch,
         ),
-        turns=TurnService(
-            database=database,
-            hub=hub,
-            clock=clock,
-            runner=runner,
-            models=models,
-            chosen=chosen,
-            view=_view(loaded.settings),
-            owner=loaded.settings.owner,
-        ),
+        turns=TurnService(database, hub, clock, driver, loaded.settings.owner),
+        driver=driver,
+        hands=hands,
         models=models,
         memories=memories,
         remembered=_at_once if remembering is None else remembering.ready,
@@ -207,22 +210,23 @@ def _deps(
     hub: Hub,
     clock: Clock,
     memories: Memories | None,
-    hands: Hands,
+    hands: AllHands,
 ) -> MakeDeps:
     """What the tools of any turn can touch."""
 
     def make(turn: Turn, taint: Tell) -> TurnDeps:
+        own = hands.of(turn.owner)
         return TurnDeps(
             turn=turn,
             clock=clock,
             database=database,
             announce=hub.publish,
-            owner=settings.owner,
+            owner=turn.owner,
             agent=settings.agent.name,
             memories=memories,
-            workspace=hands.workspace,
-            sandboxes=hands.sandboxes,
-            web=hands.web,
+            workspace=own.workspace,
+            sandboxes=own.sandboxes,
+            web=own.web,
             taint=taint,
         )
 
@@ -241,7 +245,6 @@ def _recall(settings: Settings, hub: Hub, remembering: Remembering | None) -> Re
         hub,
         RecallSettings(most=settings.memory.top_k, tokens=settings.memory.recall_tokens),
         agent=settings.agent.name,
-        owner=settings.owner,
         ready=remembering.ready,
     )
 
@@ -306,81 +309,3 @@ def _view(settings: Settings) -> View:
         window=Window(settings.sessions.max_history_messages),
         tokens=settings.sessions.max_history_tokens,
     )
-
-
-def _run_settings(loaded: Loaded, model: Model | None, windows: WindowOf | None) -> RunSettings:
-    agent = loaded.settings.agent
-    own = names.configured_name(agent.model) if model is None else model.model_name
-    limits = Limits(
-        steps=agent.max_loop_iterations,
-        tokens=agent.limits.tokens,
-        cost=agent.limits.cost,
-        tool_calls=agent.limits.tool_calls,
-        seconds=agent.limits.seconds,
-    )
-
-    def window(name: str | None) -> int | None:
-        if name == own and agent.model.context_window is not None:
-            return agent.model.context_window
-        return None if windows is None or name is None else windows(name)
-
-    def text() -> str:
-        return instructions(agent.name, _character(workspace(loaded)))
-
-    if (known := window(own)) is not None:
-        check_window(known, text(), agent.model.max_tokens)
-    return RunSettings(
-        instructions=text,
-        windows=window,
-        limits=limits,
-        rules=_rules(loaded.settings),
-        tool_timeout=agent.tools.timeout,
-        result_limit=agent.tools.result_limit,
-        retries=agent.model.retries,
-        model=_sampling(agent.model),
-        redact=loaded.redact,
-        owner=loaded.settings.owner,
-        patience=_patience(agent.tools.approval_expiry),
-    )
-
-
-def _rules(settings: Settings) -> Rules:
-    tools = settings.agent.tools
-    return Rules(
-        allow=tools.allow,
-        require_approval=tools.require_approval,
-        custom=[
-            Rule(
-                decision=Ruling(rule.decision),
-                tool=rule.tool,
-                program=rule.program,
-                path=rule.path,
-                host=rule.host,
-                reason=rule.reason,
-                tainted=rule.tainted,
-            )
-            for rule in tools.rules
-        ],
-        taint=tools.taint,
-        network=bool(settings.sandbox.network),
-        unsandboxed=settings.sandbox.unsafe_local,
-        unattended=Unattended(tools.non_interactive_approval_policy),
-    )
-
-
-def _patience(minutes: float) -> timedelta | None:
-    return timedelta(minutes=minutes) if minutes else None
-
-
-def _sampling(chosen: ChosenModel) -> ModelSettings:
-    sampling = ModelSettings()
-    if chosen.max_tokens is not None:
-        sampling["max_tokens"] = chosen.max_tokens
-    if chosen.temperature is not None:
-        sampling["temperature"] = chosen.temperature
-    return sampling
-
-
-def _character(workspace: Path) -> list[tuple[str, str]]:
-    files = [("Who you are", workspace / "SOUL.md"), ("Who you work for", workspace / "USER.md")]
-    return [(title, path.read_text(encoding="utf-8")) for title, path in files if path.is_file()]

@@ -6,6 +6,7 @@
     ├── UsageError            the caller asked for something that cannot be; change the request
     │   └── ConfigError       a setting is wrong; change the file, key or variable it names
     ├── NotFound              no such session, turn, task …; list them and pick another
+    ├── Unauthorized          nobody knows who asks; send a token
     ├── Denied                a person or a policy said no
     │   ├── PathRefused       the file is outside the workspace, a link, or a secret
     │   └── AddressRefused    the address is private, or not on the allow-list
@@ -65,6 +66,14 @@ class NotFound(LraError):
     code = "not_found"
     exit_code = 3
     http_status = 404
+
+
+class Unauthorized(LraError):
+    """Whoever asks has no token, or not a good one."""
+
+    code = "unauthorized"
+    exit_code = 4
+    http_status = 401
 
 
 class Denied(LraError):

@@ -27,6 +27,11 @@ class Home:
         return self.path / "workspace"
 
     @property
+    def workspaces(self) -> Path:
+        """The folders it has for others than the owner of the home."""
+        return self.path / "workspaces"
+
+    @property
     def backups(self) -> Path:
         """Copies of the database."""
         return self.path / "backups"

@@ -2,15 +2,33 @@
 
 import ipaddress
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import uvicorn
 from starlette.types import ASGIApp
 
 from long_running_agents.errors import Unavailable
 
+_NOTHING: Mapping[str, Any] = {}
+_USUAL: Mapping[str, Any] = {
+    "ws": "none",
+    "lifespan": "off",
+    "log_config": None,
+    "access_log": False,
+    # Whose address a request comes from is what the socket says, whatever a header claims.
+    "proxy_headers": False,
+    "server_header": False,
+}
 
-async def serve(app: ASGIApp, host: str, port: int, ready: Callable[[str], None]) -> None:
+
+async def serve(
+    app: ASGIApp,
+    host: str,
+    port: int,
+    ready: Callable[[str], None],
+    options: Mapping[str, Any] = _NOTHING,
+) -> None:
     """Serve an application until cancelled or interrupted.
 
     Args:
@@ -18,11 +36,12 @@ async def serve(app: ASGIApp, host: str, port: int, ready: Callable[[str], None]
         host: The address to bind.
         port: The port to bind; 0 takes a free one.
         ready: Hears the address once somebody may come.
+        options: What the server does otherwise than all of ours.
 
     Raises:
         Unavailable: Nothing can listen there.
     """
-    config = uvicorn.Config(app, ws="none", lifespan="off", log_config=None, access_log=False)
+    config = uvicorn.Config(app, **{**_USUAL, **options})
     with listening(host, port) as listener:
         shown = f"[{host}]" if ":" in host else host
         ready(f"http://{shown}:{listener.getsockname()[1]}")

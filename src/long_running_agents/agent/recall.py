@@ -50,7 +50,6 @@ class Recall:
         hub: Rings what was found.
         settings: How much may come to mind.
         agent: The name of whoever answers.
-        owner: Whose memories.
         ready: Waits until the turns before are remembered.
     """
 
@@ -61,14 +60,12 @@ class Recall:
         settings: RecallSettings,
         *,
         agent: str,
-        owner: str,
         ready: Callable[[], Awaitable[None]],
     ) -> None:
         self._memories = memories
         self._hub = hub
         self._settings = settings
         self._agent = agent
-        self._owner = owner
         self._ready = ready
 
     async def of(self, turn: Turn, *, seen: bool, window: int | None) -> "Recollection":
@@ -79,7 +76,7 @@ class Recall:
             seen: Whether the model is shown the whole session anyway.
             window: How many tokens the model holds, if that is known.
         """
-        viewer = Viewer(owner=self._owner, agent=self._agent, session_id=turn.session_id)
+        viewer = Viewer(owner=turn.owner, agent=self._agent, session_id=turn.session_id)
         told = await self._memories.database.read(lambda tx: _told(tx, viewer, turn))
         if told is None:
             told = await self._recall(viewer, turn, seen)

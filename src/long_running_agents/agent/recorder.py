@@ -23,7 +23,8 @@ from long_running_agents.domain.ids import ApprovalId, new_id
 from long_running_agents.domain.judgement import Judgement, ruling
 from long_running_agents.domain.policy import Allow, Decision
 from long_running_agents.domain.ports import Clock
-from long_running_agents.domain.session import MINE
+from long_running_agents.domain.session import Mode
+from long_running_agents.domain.task import summary
 from long_running_agents.domain.tool import CallState, Effect, Replay, ToolCallRecord, replay
 from long_running_agents.domain.turn import Turn
 from long_running_agents.store import (
@@ -34,6 +35,7 @@ from long_running_agents.store import (
     ledger,
     messages,
     taints,
+    tasks,
     turns,
     usage,
 )
@@ -71,7 +73,6 @@ class TurnRecorder:
         hub: Rings what was written.
         clock: Tells the time.
         sources: The foreign words that the session has read before.
-        owner: Whose turn it is.
         patience: How long a question waits for its answer; None for ever.
     """
 
@@ -83,12 +84,10 @@ class TurnRecorder:
         hub: Hub,
         clock: Clock,
         sources: Sequence[str] = (),
-        owner: str = MINE,
         patience: timedelta | None = None,
     ) -> None:
         self.turn = turn
         self._sources = dict.fromkeys(sources)
-        self._owner = owner
         self._patience = patience
         self.spent: Spent = turn.spent
         self.calls: dict[str, ToolCallRecord] = {}
@@ -118,7 +117,12 @@ class TurnRecorder:
         """Pass a delta on."""
         if not self.closed:
             self._hub.whisper(
-                Passing(session_id=self.turn.session_id, turn_id=self.turn.id, delta=delta)
+                Passing(
+                    session_id=self.turn.session_id,
+                    turn_id=self.turn.id,
+                    owner=self.turn.owner,
+                    delta=delta,
+                )
             )
 
     async def told(self, kind: str) -> list[Event]:
@@ -126,6 +130,13 @@ class TurnRecorder:
         session_id = self.turn.session_id
         known = await self._database.read(lambda tx: events.of_type(tx, session_id, kind))
         return [recorded.event for recorded in known]
+
+    async def task_summary(self) -> str:
+        """How far the session's tasks are, for a turn that works through them."""
+        if self.turn.mode is not Mode.DEEP_WORK:
+            return ""
+        session_id = self.turn.session_id
+        return summary(await self._database.read(lambda tx: tasks.of_session(tx, session_id)))
 
     def now(self) -> datetime:
         """The present moment."""
@@ -147,7 +158,16 @@ class TurnRecorder:
 
         def work(tx: Transaction) -> list[Recorded]:
             messages.append(tx, turn.session_id, turn.id, step.messages, now)
-            usage.record(tx, turn.session_id, turn.id, spent.steps, step.model, step.usage, now)
+            usage.record(
+                tx,
+                turn.session_id,
+                turn.id,
+                spent.steps,
+                step.model,
+                step.usage,
+                now,
+                owner=turn.owner,
+            )
             turns.spend(tx, turn.id, spent)
             if step.calls:
                 ledger.request(tx, step.calls)
@@ -235,7 +255,7 @@ class TurnRecorder:
 
     async def grants(self) -> Sequence[Grant]:
         """The remembered answers that are good for the session, as they stand now."""
-        owner, session_id = self._owner, self.turn.session_id
+        owner, session_id = self.turn.owner, self.turn.session_id
         return await self._database.read(lambda tx: grants.in_force(tx, owner, session_id))
 
     def returned(self, call_id: str, state: CallState, shown: str) -> ToolReturned:
@@ -276,7 +296,7 @@ class TurnRecorder:
         what, why, who = ruling(decision)
         return Judgement(
             at=now,
-            owner=self._owner,
+            owner=self.turn.owner,
             session_id=call.session_id,
             turn_id=call.turn_id,
             call_id=call.call_id,

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -26,7 +26,7 @@ from long_running_agents.domain.fitting import WindowOf
 from long_running_agents.domain.policy import Occasion, Rules
 from long_running_agents.domain.ports import Clock
 from long_running_agents.domain.redaction import Redactor
-from long_running_agents.domain.session import MINE
+from long_running_agents.domain.session import Mode
 from long_running_agents.domain.turn import Turn
 from long_running_agents.errors import (
     CorruptData,
@@ -55,16 +55,16 @@ _RETRIES = AgentRetries(tools=1_000_000, output=3)
 class RunSettings:
     """What the runner needs of the settings."""
 
-    instructions: Callable[[], str]
+    instructions: Callable[[str], str]
+    """What the agent is told first, by whose turn it is."""
     windows: WindowOf
-    limits: Limits
+    limits: Mapping[Mode, Limits]
     rules: Rules
     tool_timeout: float
     result_limit: int
     retries: int
     model: ModelSettings
     redact: Redactor
-    owner: str = MINE
     patience: timedelta | None = None
     """How long a question waits for its answer; None for ever."""
 
@@ -130,7 +130,6 @@ class TurnRunner:
             hub=self._hub,
             clock=self._clock,
             sources=sources,
-            owner=self._settings.owner,
             patience=self._settings.patience,
         )
         if not fresh:
@@ -160,7 +159,7 @@ class TurnRunner:
             deps=self._deps(run.recorder.turn, run.recorder.taint),
             model=run.words.choices()[0].model,
             model_settings=self._settings.model,
-            instructions=self._settings.instructions(),
+            instructions=self._settings.instructions(run.recorder.turn.owner),
             usage_limits=UsageLimits(request_limit=None),
             capabilities=[run.rings],
         )
@@ -183,12 +182,12 @@ class _Run:
     ) -> None:
         self.recorder = recorder
         self._clock = clock
-        self._limits = settings.limits.times(1 + recorder.turn.renewals)
+        turn = recorder.turn
+        self._limits = settings.limits[turn.mode].times(1 + turn.renewals)
         self.words = Words(
             recorder, fitting.choices, retries=settings.retries, limits=self._limits, clock=clock
         )
         self._budget = BudgetGuard(recorder, self._limits, prices)
-        turn = recorder.turn
         occasion = Occasion(origin=turn.origin, attended=turn.attended)
         gate = Gate(settings.rules, recorder, occasion)
         # Outermost first.

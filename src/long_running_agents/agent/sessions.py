@@ -4,7 +4,14 @@ from collections.abc import Callable, Sequence
 from typing import Literal
 
 from long_running_agents.agent import export
-from long_running_agents.domain.events import ModelChanged, Recorded
+from long_running_agents.domain.events import (
+    Event,
+    ModeChanged,
+    ModelChanged,
+    Recorded,
+    SessionCleared,
+    SessionRenamed,
+)
 from long_running_agents.domain.ids import SessionId, TurnId, new_id
 from long_running_agents.domain.memory import Kind, Selection
 from long_running_agents.domain.ports import Clock
@@ -65,6 +72,16 @@ class SessionService:
         self._announce = announce
         self._switched = switched
 
+    def of(self, owner: str) -> "SessionService":
+        """The same service for somebody else's sessions."""
+        return SessionService(
+            self._database,
+            self._clock,
+            owner=owner,
+            announce=self._announce,
+            switched=self._switched,
+        )
+
     async def create(self, *, title: str = "New session", model: str | None = None) -> Session:
         """Begin an empty session."""
         now = self._clock.now()
@@ -98,6 +115,10 @@ class SessionService:
             )
         )
 
+    async def count(self) -> int:
+        """How many sessions there are."""
+        return await self._database.read(lambda tx: sessions.count(tx, owner=self._owner))
+
     async def turns(self, session_id: SessionId) -> Sequence[Turn]:
         """A session's turns, in order."""
 
@@ -116,12 +137,14 @@ class SessionService:
 
         return await self._database.read(work)
 
-    async def events(self, session_id: SessionId, after: int = 0) -> Sequence[Recorded]:
+    async def events(
+        self, session_id: SessionId, after: int = 0, *, limit: int | None = None
+    ) -> Sequence[Recorded]:
         """A session's events after a number."""
 
         def work(tx: Transaction) -> list[Recorded]:
             self._mine(tx, session_id)
-            return events.after(tx, session_id, after)
+            return events.after(tx, session_id, after, limit=limit)
 
         return await self._database.read(work)
 
@@ -131,27 +154,62 @@ class SessionService:
 
     async def rename(self, session_id: SessionId, title: str) -> None:
         """Give a session another title."""
-        if not title.strip():
+        named = title.strip()
+        if not named:
             raise UsageError("The title is empty.", hint="Give the session a name.")
+        await self._change(
+            session_id,
+            lambda tx: sessions.rename(tx, session_id, named),
+            SessionRenamed(title=named),
+        )
+
+    async def set_mode(self, session_id: SessionId, mode: Mode) -> None:
+        """Let a session go farther on its own, or less far, from the next turn on."""
+        await self._change(
+            session_id, lambda tx: sessions.set_mode(tx, session_id, mode), ModeChanged(mode=mode)
+        )
+
+    async def clear(self, session_id: SessionId) -> None:
+        """Let the model begin anew; the log keeps what was said."""
 
         def work(tx: Transaction) -> None:
-            self._mine(tx, session_id)
-            sessions.rename(tx, session_id, title.strip())
+            if turns.current(tx, session_id) is not None:
+                raise Busy("A turn of this session is not finished.", hint="Stop it first.")
+            sessions.clear(tx, session_id)
 
-        await self._database.write(work)
+        await self._change(session_id, work, SessionCleared())
 
     async def choose_model(self, session_id: SessionId, model: str) -> Sequence[Recorded]:
         """Use another model from the next step on, also in the turn that runs."""
-        now = self._clock.now()
 
-        def work(tx: Transaction) -> list[Recorded]:
-            self._mine(tx, session_id)
+        def work(tx: Transaction) -> None:
             sessions.choose_model(tx, session_id, model)
             turns.ask_anew(tx, session_id)
-            return events.append(tx, session_id, None, [ModelChanged(model=model)], now)
 
-        news = await self._database.write(work)
-        self._switched(session_id, model)
+        return await self._change(
+            session_id,
+            work,
+            ModelChanged(model=model),
+            before=lambda: self._switched(session_id, model),
+        )
+
+    async def _change(
+        self,
+        session_id: SessionId,
+        work: Callable[[Transaction], None],
+        event: Event,
+        before: Callable[[], None] = _nobody,
+    ) -> list[Recorded]:
+        """Change a session, then ring it; before that, tell whoever has to know first."""
+        now = self._clock.now()
+
+        def change(tx: Transaction) -> list[Recorded]:
+            self._mine(tx, session_id)
+            work(tx)
+            return events.append(tx, session_id, None, [event], now)
+
+        news = await self._database.write(change)
+        before()
         self._announce(news)
         return news
 

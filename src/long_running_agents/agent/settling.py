@@ -19,7 +19,6 @@ from long_running_agents.domain.events import (
     TurnStopped,
     UsageTotals,
 )
-from long_running_agents.domain.session import Mode
 from long_running_agents.domain.task import Task, outline
 from long_running_agents.domain.tool import (
     UNCERTAIN_MESSAGE,
@@ -91,7 +90,7 @@ def _done(turn: Turn, text: str, model: str) -> TurnDone:
             output_tokens=spent.output_tokens,
             cost=float(spent.cost) if spent.cost else None,
         ),
-        mode=Mode.BOUNDED,
+        mode=turn.mode,
     )
 
 

@@ -1,111 +1,54 @@
-"""The front desk: accepts messages, keeps them in line, and answers for what becomes of them."""
+"""The front desk: accepts an owner's messages, and answers for what becomes of them."""
 
-import asyncio
-import logging
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import hashlib
+from collections.abc import Sequence
 
-from long_running_agents.agent import answering, history, transcript
-from long_running_agents.agent.alarm import Alarm
-from long_running_agents.agent.answering import Answer, Answered
-from long_running_agents.agent.history import View
-from long_running_agents.agent.hub import Hub, Listener
-from long_running_agents.agent.outcome import Failed, Outcome, Stopped, Waiting
-from long_running_agents.agent.runner import TurnRunner
-from long_running_agents.agent.session_models import SessionModels
-from long_running_agents.agent.settling import settle
+from long_running_agents.agent import answering
+from long_running_agents.agent.answering import Answer
+from long_running_agents.agent.driving import TurnDriver
+from long_running_agents.agent.hub import Hub, Listener, Overhearer
 from long_running_agents.domain.approval import UNANSWERED, Approval, ApprovalState
-from long_running_agents.domain.events import (
-    MessageAccepted,
-    Recorded,
-    TurnResumed,
-)
+from long_running_agents.domain.events import MessageAccepted, Recorded
 from long_running_agents.domain.grant import Lasting
 from long_running_agents.domain.ids import ApprovalId, SessionId, TurnId, new_id
-from long_running_agents.domain.ports import Clock, Engine
+from long_running_agents.domain.ports import Clock
 from long_running_agents.domain.session import MINE, Mode, Session, title_from
-from long_running_agents.domain.turn import RETRYABLE, Origin, Turn, TurnStatus
-from long_running_agents.errors import (
-    Busy,
-    CorruptData,
-    LraError,
-    NotFound,
-    StorageFailed,
-    UsageError,
-)
-from long_running_agents.models.factory import ModelSource
-from long_running_agents.store import approvals, events, messages, sessions, taints, turns
+from long_running_agents.domain.turn import RETRYABLE, Origin, Terms, Turn, TurnStatus
+from long_running_agents.errors import Busy, NotFound, UsageError
+from long_running_agents.store import approvals, events, requests, sessions, turns
 from long_running_agents.store.database import Database, Transaction
-from long_running_agents.store.messages import StoredMessage
 
-log = logging.getLogger(__name__)
-
-WORK = "turn"
-"""The kind of work the engine knows turns by."""
-
-_MOST_ATTEMPTS = 10
-"""Deaths without a step between them before a turn is given up."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Claimed:
-    turn: Turn
-    session: Session
-    log: list[StoredMessage]
-    whole: bool
-    """Whether the log is all that was ever said in the session."""
-    news: list[Recorded]
-    sources: tuple[str, ...]
-    """The foreign words that the session has read."""
-
-
-def _nobody() -> None:
-    """Nobody has to know."""
+_USUAL = Terms()
 
 
 class TurnService:
-    """Start, stop, answer, resume and retry turns; one per session at a time, in order."""
+    """Start, stop, answer, resume and retry an owner's turns.
+
+    Args:
+        database: Where they are.
+        hub: Rings what was stored.
+        clock: Tells the time.
+        driver: Drives them.
+        owner: Whose turns; those of others are not there.
+    """
 
     def __init__(
         self,
-        *,
         database: Database,
         hub: Hub,
         clock: Clock,
-        runner: TurnRunner,
-        models: ModelSource,
-        chosen: SessionModels,
-        view: View,
+        driver: TurnDriver,
         owner: str = MINE,
     ) -> None:
         self._database = database
         self._hub = hub
         self._clock = clock
-        self._runner = runner
-        self._models = models
-        self._chosen = chosen
-        self._view = view
+        self._driver = driver
         self._owner = owner
-        self._settled = _nobody
-        self._engine: Engine | None = None
-        self._stopping: set[TurnId] = set()
-        self._running: dict[TurnId, asyncio.Event] = {}
-        """Set when a turn's work is over, for now or for good."""
-        self._broken: dict[TurnId, LraError] = {}
-        self._alarm = Alarm(clock, self._look_after_questions)
 
-    async def open(self, engine: Engine, *, settled: Callable[[], None] = _nobody) -> None:
-        """Take up work: whatever was unfinished goes on.
-
-        Args:
-            engine: Runs the turns.
-            settled: Called whenever a turn has come to rest.
-        """
-        self._engine = engine
-        self._settled = settled
-        for turn in await self._database.read(turns.unfinished):
-            await self._submit(turn)
-        await self.expire()
+    def of(self, owner: str) -> "TurnService":
+        """The same service for somebody else's turns."""
+        return TurnService(self._database, self._hub, self._clock, self._driver, owner)
 
     async def start(
         self,
@@ -115,61 +58,81 @@ class TurnService:
         origin: Origin = Origin.USER,
         attended: bool = True,
         model: str | None = None,
+        terms: Terms = _USUAL,
     ) -> Turn:
-        """Accept a message. When this returns, it is on disk and will be answered."""
+        """Accept a message. When this returns, it is on disk and will be answered.
+
+        Args:
+            session_id: The session; it begins with its first message.
+            text: The message.
+            origin: Who began the turn.
+            attended: Whether a person is there to answer approvals.
+            model: Another model than the session's, for this turn.
+            terms: What else is wanted of it.
+
+        Raises:
+            UsageError: The message is empty, or the key was used for another request.
+        """
         if not text.strip():
             raise UsageError("The message is empty.", hint="Say something.")
-        now = self._clock.now()
-        turn_id = TurnId(new_id("turn", now))
+        now, key = self._clock.now(), terms.key
+        asked = _digest(session_id, text, model or "", terms.mode or "", terms.client_tools or "")
 
         def work(tx: Transaction) -> tuple[Turn, list[Recorded]]:
-            known = sessions.find(tx, session_id)
-            if known is not None and known.owner != self._owner:
-                sessions.get(tx, session_id, owner=self._owner)
-            if known is None:
-                session = Session(
-                    id=session_id,
-                    title=title_from(tx.redact(text)),
-                    mode=Mode.BOUNDED,
-                    model=None,
-                    created_at=now,
-                    updated_at=now,
-                    owner=self._owner,
-                )
-                sessions.create(tx, session)
-            turn = turns.accept(
-                tx,
-                turn_id,
-                session_id,
-                text,
+            if key is not None and (known := requests.find(tx, self._owner, key, asked)):
+                return turns.get(tx, known), []
+            session = self._session(tx, session_id, text)
+            turn = Turn(
+                id=TurnId(new_id("turn", now)),
+                session_id=session_id,
+                number=turns.next_number(tx, session_id),
+                prompt=text,
                 origin=origin,
                 attended=attended,
+                status=TurnStatus.QUEUED,
                 model=model,
-                now=now,
+                created_at=now,
+                owner=self._owner,
+                mode=terms.mode or session.mode,
+                client_tools=terms.client_tools,
             )
+            turn = turns.accept(tx, turn)
             sessions.touch(tx, session_id, now)
+            if key is not None:
+                requests.keep(tx, self._owner, key, asked, turn.id, now)
             accepted = MessageAccepted(content=text, origin=origin)
-            return turn, events.append(tx, session_id, turn_id, [accepted], now)
+            return turn, events.append(tx, session_id, turn.id, [accepted], now)
 
         turn, news = await self._database.write(work)
         self._hub.publish(news)
-        await self._submit(turn)
+        if news:
+            await self._driver.submit(turn)
         return turn
+
+    def _session(self, tx: Transaction, session_id: SessionId, text: str) -> Session:
+        """The session that a message is for, begun if it is not there."""
+        if sessions.find(tx, session_id) is not None:
+            return sessions.get(tx, session_id, owner=self._owner)
+        now = self._clock.now()
+        session = Session(
+            id=session_id,
+            title=title_from(tx.redact(text)),
+            mode=Mode.BOUNDED,
+            model=None,
+            created_at=now,
+            updated_at=now,
+            owner=self._owner,
+        )
+        sessions.create(tx, session)
+        return session
 
     async def stop(self, session_id: SessionId) -> Turn | None:
         """Stop the turn that runs or waits in a session; None when there is none."""
         turn = await self._database.read(lambda tx: turns.current(tx, session_id))
         if turn is None:
             return None
-        self._stopping.add(turn.id)
-        try:
-            await self._the_engine.cancel(turn.id)
-            # It waited for an answer or for its place in line, or it was caught between two
-            # writes: then nobody has written yet that it was stopped.
-            await self._settle(turn, Stopped(""))
-            self._over(turn.id)
-        finally:
-            self._stopping.discard(turn.id)
+        self._check(turn)
+        await self._driver.stop(turn)
         return await self.get(turn.id)
 
     async def answer(
@@ -194,34 +157,9 @@ class TurnService:
         done = await self._database.write(
             lambda tx: answering.answer(tx, approval_id, said, self._owner, now)
         )
-        await self._go_on(done)
+        await self._driver.go_on(done)
         if done.late:
             raise Busy(f"Approval {approval_id!r} has expired: {UNANSWERED}.")
-
-    async def expire(self) -> None:
-        """Answer the questions that have waited too long; their turns go on without."""
-        now = self._clock.now()
-        late = await self._database.read(answering.next_expiry)
-        if late is not None and late <= now:
-            await self._go_on(await self._database.write(lambda tx: answering.expire(tx, now)))
-            late = await self._database.read(answering.next_expiry)
-        self._alarm.set(late)
-
-    async def _look_after_questions(self) -> None:
-        try:
-            await self.expire()
-        except LraError as error:
-            # A full disk or the like; whoever looks next tries again.
-            log.warning("a question could not expire: %s", error)
-
-    async def _go_on(self, done: Answered) -> None:
-        self._hub.publish(done.news)
-        for turn in done.going_on:
-            await self._submit(turn)
-
-    def close(self) -> None:
-        """Let no question expire any more; the next to open the home looks after them."""
-        self._alarm.close()
 
     async def retry(self, session_id: SessionId) -> Turn:
         """Let the session's last turn go on from where it failed, was stopped or ran out."""
@@ -231,6 +169,7 @@ class TurnService:
             turn = turns.last(tx, session_id)
             if turn is None:
                 raise NotFound(f"Session {session_id!r} has no turn.", hint="Send a message first.")
+            self._check(turn)
             if turn.status not in RETRYABLE:
                 raise Busy(f"The last turn is {turn.status}; there is nothing to retry.")
             if turn.status is TurnStatus.LIMITED:
@@ -239,29 +178,21 @@ class TurnService:
             return turns.get(tx, turn.id)
 
         turn = await self._database.write(work)
-        await self._submit(turn)
+        await self._driver.submit(turn)
         return turn
 
     async def get(self, turn_id: TurnId) -> Turn:
         """Look a turn up."""
-        return await self._database.read(lambda tx: turns.get(tx, turn_id))
+        return await self._database.read(lambda tx: turns.get(tx, turn_id, owner=self._owner))
 
     async def settled(self, turn_id: TurnId) -> Turn:
         """Wait until a turn has ended or waits for an answer."""
-        while True:
-            known = turn_id in self._running
-            # There before the turn is read, so that its end cannot slip in between.
-            signal = self._running.setdefault(turn_id, asyncio.Event())
-            if known:
-                await signal.wait()
-            if (broken := self._broken.pop(turn_id, None)) is not None:
-                raise broken
-            turn = await self.get(turn_id)
-            if turn.status.settled:
-                self._over(turn_id)
-                return turn
-            if not known:
-                await signal.wait()
+        await self.get(turn_id)
+        return await self._driver.settled(turn_id)
+
+    async def expire(self) -> None:
+        """Answer the questions that have waited too long; their turns go on without."""
+        await self._driver.expire()
 
     async def open_questions(self, session_id: SessionId | None = None) -> Sequence[Approval]:
         """Questions that wait for an answer."""
@@ -272,113 +203,19 @@ class TurnService:
 
     def listen(self, session_id: SessionId, after: int = 0) -> Listener:
         """Hear a session's events after a number, then everything that happens."""
-        return self._hub.listen(session_id, after)
+        return self._hub.listen(session_id, after, self._owner)
 
-    async def run(self, turn_id: str) -> None:
-        """Drive one turn until it settles; the engine calls this."""
-        turn = TurnId(turn_id)
-        try:
-            await self._drive(turn)
-        except Exception as error:  # The outermost ring around a turn.
-            # The disk failed, or we did, so the outcome is not stored: tell whoever waits. The
-            # turn stays unfinished and goes on when the home is opened again.
-            log.exception("turn %s is left unfinished", turn_id)
-            self._broken[turn] = (
-                error if isinstance(error, LraError) else LraError(f"Something broke: {error!r}.")
+    def overhear(self) -> Overhearer:
+        """Hear all the owner's sessions from now on."""
+        return self._hub.overhear(self._owner)
+
+    def _check(self, turn: Turn) -> None:
+        if turn.owner != self._owner:
+            raise NotFound(
+                f"No session {turn.session_id!r}.", hint="'lra sessions list' shows them."
             )
-        finally:
-            self._over(turn)
 
-    async def _drive(self, turn_id: TurnId) -> None:
-        claimed = await self._database.write(lambda tx: self._claim(tx, turn_id))
-        if claimed is None:
-            return
-        self._hub.publish(claimed.news)
-        turn = claimed.turn
-        try:
-            outcome = await self._outcome(claimed)
-        except asyncio.CancelledError:
-            # The home is being closed in good order: that is not a death.
-            await self._database.write(lambda tx: turns.release(tx, turn_id))
-            raise
-        await self._settle(turn, outcome)
 
-    async def _outcome(self, claimed: _Claimed) -> Outcome:
-        turn = claimed.turn
-        if turn.attempts > _MOST_ATTEMPTS:
-            return Failed(
-                LraError(
-                    f"This turn was cut off {turn.attempts} times without getting anywhere.",
-                    hint="Look at the log, then retry it.",
-                )
-            )
-        key = turn.session_id
-        self._chosen.begin(key, turn.model or claimed.session.model)
-        try:
-            self._models.choices(self._chosen.of(key))
-            return await self._runner.run(
-                turn,
-                transcript.loaded(claimed.log),
-                lambda: self._models.choices(self._chosen.of(key)),
-                fresh=not any(message.turn_id == turn.id for message in claimed.log),
-                seen=claimed.whole,
-                sources=claimed.sources,
-                stopping=lambda: turn.id in self._stopping,
-            )
-        except (StorageFailed, CorruptData):
-            raise
-        except LraError as error:
-            # A model that cannot be asked, by name.
-            return Failed(error)
-        finally:
-            self._chosen.end(key)
-
-    def _claim(self, tx: Transaction, turn_id: TurnId) -> _Claimed | None:
-        turn = turns.claim(tx, turn_id)
-        if turn is None:
-            return None
-        now = self._clock.now()
-        resumed = [TurnResumed(attempt=turn.attempts)] if turn.attempts > 1 else []
-        log = history.read(tx, turn, self._view, now)
-        return _Claimed(
-            turn,
-            sessions.get(tx, turn.session_id),
-            log,
-            len(log) >= messages.count(tx, turn.session_id),
-            events.append(tx, turn.session_id, turn.id, resumed, now),
-            taints.sources(tx, turn.session_id),
-        )
-
-    async def _settle(self, turn: Turn, outcome: Outcome) -> None:
-        """Write how a turn came to rest, ring it, and call the next in line."""
-        now = self._clock.now()
-
-        def work(tx: Transaction) -> tuple[list[Recorded], Turn | None]:
-            # Read again: steps were added since the turn was claimed.
-            fresh = turns.get(tx, turn.id)
-            if fresh.status.ended:
-                return [], None
-            return settle(tx, fresh, outcome, now), turns.current(tx, turn.session_id)
-
-        news, following = await self._database.write(work)
-        self._hub.publish(news)
-        self._settled()
-        if isinstance(outcome, Waiting):
-            await self.expire()
-        if following is not None and following.status is TurnStatus.QUEUED:
-            await self._submit(following)
-
-    def _over(self, turn_id: TurnId) -> None:
-        """Wake whoever waits for a turn."""
-        if (signal := self._running.pop(turn_id, None)) is not None:
-            signal.set()
-
-    async def _submit(self, turn: Turn) -> None:
-        self._running.setdefault(turn.id, asyncio.Event())
-        await self._the_engine.submit(WORK, turn.id, partition=turn.session_id)
-
-    @property
-    def _the_engine(self) -> Engine:
-        if self._engine is None:
-            raise Busy("The turn service is not open yet.")
-        return self._engine
+def _digest(*parts: str) -> str:
+    told = "\0".join(part.encode("unicode_escape").decode() for part in parts)
+    return hashlib.sha256(told.encode()).hexdigest()

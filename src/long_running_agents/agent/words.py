@@ -63,6 +63,7 @@ class Words(Ring):
                 max_iterations=self._limits.steps,
                 tokens_used=spent.total_tokens,
                 token_budget=self._limits.tokens,
+                task_summary=await self._recorder.task_summary(),
             )
         )
         context.model = ListeningModel(

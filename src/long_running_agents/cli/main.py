@@ -18,6 +18,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "init": ("init", "init", "Make a home: settings, key file, who the agent is."),
     "chat": ("chat", "chat", "Talk with the agent."),
     "ask": ("ask", "ask", "Ask one question and print the answer."),
+    "serve": ("serve", "serve", "Serve the agent to browsers, programs and other agents."),
     "demo": ("demo", "demo", "See it work, without key or network."),
     "sessions": ("sessions", "sessions", "List, show, rename, fork, export, delete sessions."),
     "tasks": ("tasks", "tasks", "Show a session's tasks."),

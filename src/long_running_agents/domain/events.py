@@ -165,6 +165,26 @@ class ModelChanged(_Shape):
     model: str
 
 
+class ModeChanged(_Shape):
+    """A person lets the session go farther on its own, or less far."""
+
+    type: Literal["mode_changed"] = "mode_changed"
+    mode: str
+
+
+class SessionRenamed(_Shape):
+    """The session has another title."""
+
+    type: Literal["renamed"] = "renamed"
+    title: str
+
+
+class SessionCleared(_Shape):
+    """The model begins anew: what was said before stays in the log, and is not shown to it."""
+
+    type: Literal["cleared"] = "cleared"
+
+
 class UsageTotals(_Shape):
     """What a turn used."""
 
@@ -224,6 +244,9 @@ Event = Annotated[
     | ModelFellBack
     | PromptTruncated
     | ModelChanged
+    | ModeChanged
+    | SessionRenamed
+    | SessionCleared
     | TurnDone
     | TurnStopped
     | TurnLimited
@@ -245,6 +268,8 @@ class StepBegan(_Shape):
     max_iterations: int | None = None
     tokens_used: int = 0
     token_budget: int | None = None
+    task_summary: str = ""
+    """How far the session's tasks are."""
 
 
 class WordsArrived(_Shape):
@@ -275,6 +300,8 @@ class Recorded:
     seq: int
     session_id: SessionId
     turn_id: TurnId | None
+    owner: str
+    """Who may hear it."""
     at: datetime
     event: Event
 
@@ -295,6 +322,8 @@ class Passing:
 
     session_id: SessionId
     turn_id: TurnId
+    owner: str
+    """Who may hear it."""
     delta: Delta
 
     def wire(self) -> dict[str, Any]:

@@ -12,6 +12,7 @@ TurnId = NewType("TurnId", str)
 TaskId = NewType("TaskId", str)
 ApprovalId = NewType("ApprovalId", str)
 GrantId = NewType("GrantId", str)
+TokenId = NewType("TokenId", str)
 
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")

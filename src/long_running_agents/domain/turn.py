@@ -6,6 +6,7 @@ from enum import StrEnum
 
 from long_running_agents.domain.budget import Spent
 from long_running_agents.domain.ids import SessionId, TurnId
+from long_running_agents.domain.session import MINE, Mode
 
 
 class Origin(StrEnum):
@@ -60,6 +61,18 @@ RETRYABLE = frozenset({TurnStatus.FAILED, TurnStatus.STOPPED, TurnStatus.LIMITED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """What else whoever asks wants of a turn."""
+
+    mode: Mode | None = None
+    """How far it may go on its own; as its session unless given."""
+    client_tools: str | None = None
+    """Tools that whoever asks runs itself, as JSON."""
+    key: str | None = None
+    """What names the request: the same request under the same key is one turn."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
     """From one incoming message to its final answer."""
 
@@ -83,3 +96,7 @@ class Turn:
     """How often the turn was picked up; a turn that kills its process is not picked up for ever."""
     created_at: datetime
     ended_at: datetime | None = None
+    owner: str = MINE
+    mode: Mode = Mode.BOUNDED
+    client_tools: str | None = None
+    """Tools that whoever asked runs itself, as JSON."""

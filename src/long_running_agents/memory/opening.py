@@ -68,8 +68,10 @@ def mirrors_of(loaded: Loaded, memories: Memories) -> Mirrors:
     return Mirrors(memories, folder if owner == MINE else folder / quote(owner, safe=""), owner)
 
 
-def workspace(loaded: Loaded) -> Path:
-    """The agent's folder."""
+def workspace(loaded: Loaded, owner: str | None = None) -> Path:
+    """The agent's folder, or the one it has for somebody else."""
+    if owner not in (None, loaded.settings.owner):
+        return Home(loaded.home).workspaces / quote(owner, safe="")
     chosen = loaded.settings.agent.workspace
     return Path(chosen).expanduser() if chosen else Home(loaded.home).workspace
 

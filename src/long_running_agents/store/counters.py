@@ -15,7 +15,7 @@ def _statement(name: str) -> Prepared:
         update(sessions)
         .where(sessions.c.id == bindparam("session"))
         .values({column: column + bindparam("count")})
-        .returning(column)
+        .returning(column, sessions.c.owner)
     )
 
 
@@ -26,8 +26,15 @@ _STATEMENTS = {
 
 def take(tx: Transaction, session_id: SessionId, counter: str, count: int = 1) -> int:
     """Reserve the next numbers of a counter and return the first of them."""
+    return take_owned(tx, session_id, counter, count)[0]
+
+
+def take_owned(
+    tx: Transaction, session_id: SessionId, counter: str, count: int = 1
+) -> tuple[int, str]:
+    """Reserve the next numbers of a counter; the first of them, and whose session it is."""
     row = tx.run(_STATEMENTS[counter], {"session": session_id, "count": count})
     if row is None:
         raise NotFound(f"No session {session_id!r}.", hint="It may have been deleted.")
     last: int = row[0]
-    return last - count + 1
+    return last - count + 1, row[1]

@@ -11,7 +11,7 @@ from long_running_agents.domain.ids import SessionId, TurnId
 from long_running_agents.store import counters
 from long_running_agents.store.database import Transaction
 from long_running_agents.store.prepared import Prepared
-from long_running_agents.store.tables import events, microseconds
+from long_running_agents.store.tables import events, microseconds, sessions
 
 FORGOTTEN = "[forgotten]"
 
@@ -28,7 +28,7 @@ def append(
     """Number events and store them; ring them only after the transaction."""
     if not new:
         return []
-    first = counters.take(tx, session_id, "last_event", len(new))
+    first, owner = counters.take_owned(tx, session_id, "last_event", len(new))
     at = microseconds(now)
     recorded: list[Recorded] = []
     rows: list[dict[str, object]] = []
@@ -38,7 +38,9 @@ def append(
         # What is rung is what was stored, without its secrets.
         known = event if body == told else EVENT.validate_json(body)
         recorded.append(
-            Recorded(seq=seq, session_id=session_id, turn_id=turn_id, at=now, event=known)
+            Recorded(
+                seq=seq, session_id=session_id, turn_id=turn_id, owner=owner, at=now, event=known
+            )
         )
         rows.append(
             {
@@ -54,32 +56,66 @@ def append(
     return recorded
 
 
+_OWNED = select(events, sessions.c.owner).join(sessions, sessions.c.id == events.c.session_id)
+
+
 def _recorded(row: Row[Any]) -> Recorded:
     return Recorded(
         seq=row.seq,
         session_id=SessionId(row.session_id),
         turn_id=TurnId(row.turn_id) if row.turn_id else None,
+        owner=row.owner,
         at=row.at,
         event=EVENT.validate_json(row.body),
     )
 
 
 def after(
-    tx: Transaction, session_id: SessionId, seq: int, *, limit: int | None = None
+    tx: Transaction,
+    session_id: SessionId,
+    seq: int,
+    *,
+    owner: str | None = None,
+    limit: int | None = None,
 ) -> list[Recorded]:
-    """The events of a session that came after a number."""
+    """The events of a session that came after a number; none if it belongs to somebody else."""
     query = (
-        select(events)
-        .where(events.c.session_id == session_id, events.c.seq > seq)
+        _OWNED.where(events.c.session_id == session_id, events.c.seq > seq)
         .order_by(events.c.seq)
         .limit(limit)
     )
+    if owner is not None:
+        query = query.where(sessions.c.owner == owner)
     return [_recorded(row) for row in tx.execute(query)]
 
 
 def of_turn(tx: Transaction, turn_id: TurnId) -> list[Recorded]:
     """The events of one turn."""
-    query = select(events).where(events.c.turn_id == turn_id).order_by(events.c.seq)
+    query = _OWNED.where(events.c.turn_id == turn_id).order_by(events.c.seq)
+    return [_recorded(row) for row in tx.execute(query)]
+
+
+def newest(
+    tx: Transaction, owner: str, *, limit: int, types: Collection[str] = (), before: datetime | None
+) -> list[Recorded]:
+    """The latest events of all an owner's sessions, the newest first.
+
+    Args:
+        tx: The transaction.
+        owner: Whose sessions.
+        limit: How many.
+        types: Only these types; empty means all.
+        before: Only what happened before this moment.
+    """
+    query = (
+        _OWNED.where(sessions.c.owner == owner)
+        .order_by(events.c.at.desc(), events.c.session_id, events.c.seq.desc())
+        .limit(limit)
+    )
+    if types:
+        query = query.where(events.c.type.in_(types))
+    if before is not None:
+        query = query.where(events.c.at < before)
     return [_recorded(row) for row in tx.execute(query)]
 
 
@@ -103,10 +139,8 @@ def scrub_recalled(tx: Transaction, ids: Collection[int]) -> None:
 
 def of_type(tx: Transaction, session_id: SessionId, kind: str) -> list[Recorded]:
     """The events of one type in a session."""
-    query = (
-        select(events)
-        .where(events.c.session_id == session_id, events.c.type == kind)
-        .order_by(events.c.seq)
+    query = _OWNED.where(events.c.session_id == session_id, events.c.type == kind).order_by(
+        events.c.seq
     )
     return [_recorded(row) for row in tx.execute(query)]
 

@@ -45,6 +45,7 @@ def fork(tx: Transaction, session_id: SessionId, *, at: TurnId | None, now: date
         # What the old session said is remembered already.
         memory_turns.mark(tx, replace(turn, id=TurnId(new_turn)))
     _set_counters(tx, copy.id)
+    _clear_as_before(tx, source.id, copy.id)
     return copy
 
 
@@ -66,6 +67,14 @@ def _copy(tx: Transaction, table: Table, which: object, **changed: str) -> None:
     ]
     names = [column.name for column in table.c]
     tx.execute(insert(table).from_select(names, select(*columns).where(which)))  # pyright: ignore[reportArgumentType]
+
+
+def _clear_as_before(tx: Transaction, source: SessionId, copy: SessionId) -> None:
+    """What the model was not shown any more stays so, unless the copy ends before that."""
+    table = session_table
+    cleared = select(table.c.cleared).where(table.c.id == source).scalar_subquery()
+    reached = (table.c.id == copy) & (table.c.last_message >= cleared)
+    tx.execute(update(table).where(reached).values(cleared=cleared))
 
 
 def _set_counters(tx: Transaction, copy: SessionId) -> None:

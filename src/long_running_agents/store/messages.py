@@ -71,7 +71,9 @@ _NEXT_START = select(func.min(messages.c.seq)).where(
 _LAST_START = select(func.max(messages.c.seq)).where(
     messages.c.session_id == bindparam("session"), _TURN_START
 )
-_TOTAL = select(sessions.c.last_message).where(sessions.c.id == bindparam("session"))
+_COUNTERS = select(sessions.c.last_message, sessions.c.cleared).where(
+    sessions.c.id == bindparam("session")
+)
 
 
 def window(tx: Transaction, session_id: SessionId, view: Window) -> list[StoredMessage]:
@@ -80,11 +82,15 @@ def window(tx: Transaction, session_id: SessionId, view: Window) -> list[StoredM
     The time this takes depends on the window, not on the length of the log.
     """
     key = {"session": session_id}
-    first = view.first(tx.execute(_TOTAL, key).scalar() or 0)
+    total, cleared = tx.execute(_COUNTERS, key).first() or (0, 0)
+    # A session is cleared between turns only, so the next message is the beginning of one.
+    first = view.first(total - cleared)
     if first > 0:
+        first += cleared
         start = tx.execute(_NEXT_START, {**key, "first": first}).scalar()
         # A turn longer than the window is shown whole: its calls and results belong together.
         first = start or tx.execute(_LAST_START, key).scalar() or 0
+    first = max(first, cleared + 1)
     rows = tx.execute(_ROWS, {**key, "first": first})
     return [
         StoredMessage(turn_id=TurnId(row.turn_id), step=row.step, kind=row.kind, body=row.body)
@@ -94,7 +100,7 @@ def window(tx: Transaction, session_id: SessionId, view: Window) -> list[StoredM
 
 def count(tx: Transaction, session_id: SessionId) -> int:
     """How many messages a session's log has."""
-    return tx.execute(_TOTAL, {"session": session_id}).scalar() or 0
+    return tx.execute(_COUNTERS, {"session": session_id}).scalar() or 0
 
 
 def of_turn(tx: Transaction, turn_id: TurnId) -> list[StoredMessage]:

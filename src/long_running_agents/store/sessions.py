@@ -111,6 +111,12 @@ def previews(
     ]
 
 
+def count(tx: Transaction, *, owner: str = MINE) -> int:
+    """How many sessions an owner has."""
+    query = select(func.count()).select_from(sessions).where(sessions.c.owner == owner)
+    return tx.execute(query).scalar_one()
+
+
 def rename(tx: Transaction, session_id: SessionId, title: str) -> None:
     """Give a session another title."""
     _change(tx, session_id, title=tx.redact(title))
@@ -119,6 +125,16 @@ def rename(tx: Transaction, session_id: SessionId, title: str) -> None:
 def choose_model(tx: Transaction, session_id: SessionId, model: str | None) -> None:
     """Set the session's own model, or None to follow the settings."""
     _change(tx, session_id, model=model)
+
+
+def set_mode(tx: Transaction, session_id: SessionId, mode: Mode) -> None:
+    """Say how far a session may go on its own."""
+    _change(tx, session_id, mode=mode)
+
+
+def clear(tx: Transaction, session_id: SessionId) -> None:
+    """Show the model nothing of what was said so far; the log keeps it."""
+    _change(tx, session_id, cleared=sessions.c.last_message)
 
 
 _TOUCH = Prepared(

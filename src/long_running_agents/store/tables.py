@@ -114,6 +114,8 @@ sessions = Table(
     Column("last_message", Integer, nullable=False, server_default="0"),
     Column("last_event", Integer, nullable=False, server_default="0"),
     Column("last_task", Integer, nullable=False, server_default="0"),
+    # The last message that the model is not shown any more.
+    Column("cleared", Integer, nullable=False, server_default="0"),
     Index("sessions_by_update", "updated_at"),
     Index("sessions_by_owner", "owner", "updated_at"),
 )
@@ -141,6 +143,10 @@ turns = Table(
     Column("attempts", Integer, nullable=False, server_default="0"),
     Column("created_at", Moment, nullable=False),
     Column("ended_at", Moment),
+    Column("owner", String, nullable=False, server_default="me"),
+    Column("mode", String, nullable=False, server_default="bounded"),
+    # Tools that whoever asked runs itself, as JSON.
+    Column("client_tools", Text),
     UniqueConstraint("session_id", "number"),
     Index("turns_by_status", "status", "session_id", "number"),
 )
@@ -168,6 +174,7 @@ events = Table(
     Column("body", Text, nullable=False),
     Column("at", Moment, nullable=False),
     Index("events_by_turn", "turn_id"),
+    Index("events_by_time", "at"),
 )
 
 tool_calls = Table(
@@ -268,8 +275,10 @@ usage = Table(
     Column("cost", Dollars),
     Column("estimated", Boolean, nullable=False),
     Column("at", Moment, nullable=False),
+    Column("owner", String, nullable=False, server_default="me"),
     UniqueConstraint("turn_id", "step"),
     Index("usage_by_time", "at"),
+    Index("usage_by_owner", "owner", "at"),
 )
 
 tasks = Table(
@@ -311,6 +320,44 @@ model_lacks = Table(
     Column("model", String, primary_key=True),
     Column("what", String, primary_key=True),
     Column("learned_at", Moment, nullable=False),
+)
+
+tokens = Table(
+    "tokens",
+    metadata,
+    Column("id", String, primary_key=True),
+    Column("owner", String, nullable=False),
+    Column("name", String, nullable=False),
+    # Of the token, which nobody but its bearer knows.
+    Column("digest", String, nullable=False, unique=True),
+    Column("scopes", String, nullable=False),
+    Column("created_at", Moment, nullable=False),
+    Column("used_at", Moment),
+    Column("expires_at", Moment),
+    Column("revoked_at", Moment),
+)
+
+requests = Table(
+    "requests",
+    metadata,
+    Column("owner", String, primary_key=True),
+    Column("key", String, primary_key=True),
+    # Of the request, so that a key is not used for another one.
+    Column("digest", String, nullable=False),
+    _turn_column(),
+    Column("at", Moment, nullable=False),
+    Index("requests_by_time", "at"),
+)
+
+conversations = Table(
+    "conversations",
+    metadata,
+    Column("owner", String, primary_key=True),
+    # Of everything that was said so far, as a client tells it.
+    Column("digest", String, primary_key=True),
+    _session_column(),
+    _turn_column(),
+    Column("at", Moment, nullable=False),
 )
 
 audit = Table(

@@ -8,6 +8,7 @@ from sqlalchemy import Row, String, bindparam, insert, literal_column, select, u
 
 from long_running_agents.domain.budget import Spent
 from long_running_agents.domain.ids import SessionId, TurnId
+from long_running_agents.domain.session import Mode
 from long_running_agents.domain.turn import MAY_BECOME, Origin, Turn, TurnStatus
 from long_running_agents.errors import Busy, NotFound
 from long_running_agents.store import counters
@@ -45,6 +46,9 @@ def turn_of(row: Row[Any]) -> Turn:
         attempts=row.attempts,
         created_at=row.created_at,
         ended_at=row.ended_at,
+        owner=row.owner,
+        mode=Mode(row.mode),
+        client_tools=row.client_tools,
     )
 
 
@@ -60,45 +64,41 @@ _ACCEPT = Prepared(
         "status",
         "model",
         "created_at",
+        "owner",
+        "mode",
+        "client_tools",
     ],
 )
 
 
-def accept(
-    tx: Transaction,
-    turn_id: TurnId,
-    session_id: SessionId,
-    prompt: str,
-    *,
-    origin: Origin,
-    attended: bool,
-    model: str | None,
-    now: datetime,
-) -> Turn:
-    """Store a new turn at the end of its session's line."""
-    turn = Turn(
-        id=turn_id,
-        session_id=session_id,
-        number=counters.take(tx, session_id, "last_turn"),
-        prompt=tx.redact(prompt),
-        origin=origin,
-        attended=attended,
-        status=TurnStatus.QUEUED,
-        model=model,
-        created_at=now,
+def next_number(tx: Transaction, session_id: SessionId) -> int:
+    """The place at the end of a session's line; whoever asks takes it."""
+    return counters.take(tx, session_id, "last_turn")
+
+
+def accept(tx: Transaction, turn: Turn) -> Turn:
+    """Store a new turn; it comes back without the secrets that were in it."""
+    tools = turn.client_tools
+    turn = replace(
+        turn,
+        prompt=tx.redact(turn.prompt),
+        client_tools=None if tools is None else tx.redact.json(tools),
     )
     tx.run(
         _ACCEPT,
         {
-            "id": turn_id,
-            "session_id": session_id,
+            "id": turn.id,
+            "session_id": turn.session_id,
             "number": turn.number,
             "prompt": turn.prompt,
-            "origin": origin,
-            "attended": attended,
+            "origin": turn.origin,
+            "attended": turn.attended,
             "status": turn.status,
-            "model": model,
-            "created_at": microseconds(now),
+            "model": turn.model,
+            "created_at": microseconds(turn.created_at),
+            "owner": turn.owner,
+            "mode": turn.mode,
+            "client_tools": turn.client_tools,
         },
     )
     return turn
@@ -107,10 +107,10 @@ def accept(
 _BY_ID = select(turns).where(turns.c.id == bindparam("turn"))
 
 
-def get(tx: Transaction, turn_id: TurnId) -> Turn:
-    """Look up a turn that must exist."""
+def get(tx: Transaction, turn_id: TurnId, *, owner: str | None = None) -> Turn:
+    """Look up a turn that must exist, and belong to an owner if one asks."""
     row = tx.execute(_BY_ID, {"turn": turn_id}).first()
-    if row is None:
+    if row is None or owner not in (None, row.owner):
         raise NotFound(f"No turn {turn_id!r}.", hint="'lra sessions show' lists a session's turns.")
     return turn_of(row)
 

@@ -8,6 +8,7 @@ from sqlalchemy import func, insert, select
 
 from long_running_agents.domain.budget import Usage
 from long_running_agents.domain.ids import SessionId, TurnId
+from long_running_agents.domain.session import MINE
 from long_running_agents.store.database import Transaction
 from long_running_agents.store.prepared import Prepared
 from long_running_agents.store.tables import microseconds, nanodollars, usage
@@ -26,6 +27,7 @@ _RECORD = Prepared(
         "cost",
         "estimated",
         "at",
+        "owner",
     ],
 )
 
@@ -38,6 +40,8 @@ def record(
     model: str,
     used: Usage,
     now: datetime,
+    *,
+    owner: str = MINE,
 ) -> None:
     """Write down one request."""
     tx.run(
@@ -54,6 +58,7 @@ def record(
             "cost": None if used.cost is None else nanodollars(used.cost),
             "estimated": used.estimated,
             "at": microseconds(now),
+            "owner": owner,
         },
     )
 

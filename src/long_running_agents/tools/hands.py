@@ -22,13 +22,11 @@ class Hands:
     sandboxes: SessionSandboxes
     web: Web
 
-    async def close(self) -> None:
-        """End what was started."""
-        await self.sandboxes.close()
 
+class AllHands:
+    """The hands for each owner: nobody's files are in reach of somebody else's agent.
 
-def hands_of(loaded: Loaded, client: httpx2.AsyncClient, clock: Clock) -> Hands:
-    """The hands that a home's settings give; nothing is started before it is used.
+    Nothing is started before it is used.
 
     Args:
         loaded: The settings.
@@ -36,16 +34,40 @@ def hands_of(loaded: Loaded, client: httpx2.AsyncClient, clock: Clock) -> Hands:
         clock: Tells the time.
 
     Raises:
-        ConfigError: The agent's folder cannot be had.
+        ConfigError: The folder of the home's owner cannot be had.
     """
-    workspace = open_workspace(loaded)
-    sandboxes = opening.session_sandboxes(
-        loaded.settings.sandbox,
-        loaded.variables,
-        clock,
-        workspace=workspace,
-        layers=loaded.home / opening.LAYERS,
-    )
-    limit = loaded.settings.agent.tools.result_limit
-    web = web_of(loaded.settings.web, loaded.variables, client, clock, result_limit=limit)
-    return Hands(workspace, sandboxes, web)
+
+    def __init__(self, loaded: Loaded, client: httpx2.AsyncClient, clock: Clock) -> None:
+        self._loaded = loaded
+        self._clock = clock
+        limit = loaded.settings.agent.tools.result_limit
+        self._web = web_of(loaded.settings.web, loaded.variables, client, clock, result_limit=limit)
+        self._own: dict[str, Hands] = {}
+        self.of(loaded.settings.owner)
+
+    def of(self, owner: str) -> Hands:
+        """An owner's hands.
+
+        Raises:
+            ConfigError: The folder cannot be had.
+        """
+        if owner not in self._own:
+            self._own[owner] = self._made(owner)
+        return self._own[owner]
+
+    async def close(self) -> None:
+        """End what was started."""
+        for hands in self._own.values():
+            await hands.sandboxes.close()
+
+    def _made(self, owner: str) -> Hands:
+        loaded = self._loaded
+        workspace = open_workspace(loaded, owner)
+        sandboxes = opening.session_sandboxes(
+            loaded.settings.sandbox,
+            loaded.variables,
+            self._clock,
+            workspace=workspace,
+            layers=loaded.home / opening.LAYERS,
+        )
+        return Hands(workspace, sandboxes, self._web)

@@ -14,13 +14,13 @@ from long_running_agents.sandbox.workspace import Workspace
 _MEMORY = "memory"
 
 
-def open_workspace(loaded: Loaded) -> Workspace:
-    """The agent's folder, made if it is not there.
+def open_workspace(loaded: Loaded, owner: str) -> Workspace:
+    """The folder that the agent has for an owner, made if it is not there.
 
     Raises:
         ConfigError: It cannot be made, or it is the home, whose files no tool may touch.
     """
-    root, home = workspace(loaded), Path(loaded.home)
+    root, home = workspace(loaded, owner), Path(loaded.home)
     try:
         root.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -34,7 +34,7 @@ def open_workspace(loaded: Loaded) -> Workspace:
             f"The workspace is the home itself, {root}.",
             hint="Set agent.workspace to another folder: the home holds keys and the database.",
         )
-    hidden = set(_of_others(root, loaded.settings.owner))
+    hidden = set(_of_others(root, owner))
     if home.is_relative_to(root):
         hidden.add(home.relative_to(root).as_posix())
     return Workspace(root, hidden=hidden)

@@ -13,12 +13,14 @@ NOON = datetime(2026, 1, 5, 12, tzinfo=UTC)
 
 
 def fact(seq):
-    return Recorded(seq=seq, session_id="s", turn_id="t", at=NOON, event=TextWritten(text=str(seq)))
+    return Recorded(
+        seq=seq, session_id="s", turn_id="t", owner="me", at=NOON, event=TextWritten(text=str(seq))
+    )
 
 
 def word(text):
     delta = WordsArrived(text=text, iteration=1)
-    return Passing(session_id="s", turn_id="t", delta=delta)
+    return Passing(session_id="s", turn_id="t", owner="me", delta=delta)
 
 
 class Books:
@@ -28,7 +30,7 @@ class Books:
         self.facts = list(facts)
         self.read = 0
 
-    async def after(self, session_id, seq):
+    async def after(self, session_id, owner, seq):
         self.read += 1
         return [known for known in self.facts if known.seq > seq]
 

@@ -43,12 +43,13 @@ async def shown(*items):
     renderer = Renderer(screen, usage=True)
     for seq, item in enumerate(items, start=1):
         if isinstance(item, (events.StepBegan, events.WordsArrived, events.RequestRetried)):
-            heard = events.Passing(session_id="s", turn_id="t", delta=item)
+            heard = events.Passing(session_id="s", turn_id="t", owner="me", delta=item)
         else:
             heard = events.Recorded(
                 seq=seq,
                 session_id="s",
                 turn_id="t",
+                owner="me",
                 at=datetime(2026, 1, 1, tzinfo=UTC),
                 event=item,
             )

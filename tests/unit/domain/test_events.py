@@ -88,7 +88,7 @@ def test_listeners_outside_are_told_number_session_turn_and_time():
         mode="bounded",
     )
     recorded = Recorded(
-        seq=4, session_id=SessionId("s"), turn_id=TurnId("t"), at=NOON, event=event
+        seq=4, session_id=SessionId("s"), turn_id=TurnId("t"), owner="me", at=NOON, event=event
     ).wire()
 
     assert recorded["type"] == "done"
@@ -100,7 +100,10 @@ def test_listeners_outside_are_told_number_session_turn_and_time():
 
 def test_passing_news_has_no_number():
     passing = Passing(
-        session_id=SessionId("s"), turn_id=TurnId("t"), delta=WordsArrived(text="a", iteration=2)
+        session_id=SessionId("s"),
+        turn_id=TurnId("t"),
+        owner="me",
+        delta=WordsArrived(text="a", iteration=2),
     )
 
     assert passing.wire() == {

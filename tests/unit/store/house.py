@@ -8,7 +8,7 @@ from long_running_agents.domain.approval import Approval, ApprovalState
 from long_running_agents.domain.ids import ApprovalId, SessionId, TurnId
 from long_running_agents.domain.session import Mode, Session
 from long_running_agents.domain.tool import CallState, Effect, ToolCallRecord
-from long_running_agents.domain.turn import Origin, TurnStatus
+from long_running_agents.domain.turn import Origin, Turn, TurnStatus
 from long_running_agents.store import messages, sessions, turns
 from long_running_agents.store.messages import StoredMessage
 from long_running_agents.store.opening import open_database
@@ -38,16 +38,18 @@ def add_session(tx, name=SESSION, *, title="A title", at=NOON):
 
 
 def add_turn(tx, name, session=SESSION, *, prompt="hello", at=NOON):
-    return turns.accept(
-        tx,
-        TurnId(name),
-        SessionId(session),
-        prompt,
+    turn = Turn(
+        id=TurnId(name),
+        session_id=SessionId(session),
+        number=turns.next_number(tx, SessionId(session)),
+        prompt=prompt,
         origin=Origin.USER,
         attended=True,
+        status=TurnStatus.QUEUED,
         model=None,
-        now=at,
+        created_at=at,
     )
+    return turns.accept(tx, turn)
 
 
 def move_turn(tx, name, status, **options):

@@ -1,0 +1,70 @@
+"""A token: what lets a program in, on whose behalf, and how far."""
+
+import hashlib
+import secrets
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+
+from long_running_agents.domain.ids import TokenId
+
+
+class Scope(StrEnum):
+    """What a caller may do."""
+
+    READ = "read"
+    """See the owner's sessions, memories, files and settings."""
+    CHAT = "chat"
+    """Talk, and change the owner's sessions, memories and files."""
+    APPROVE = "approve"
+    """Answer whether a call may run, and revoke such answers."""
+    ADMIN = "admin"
+    """Change settings, and make tokens for anybody."""
+
+
+EVERYTHING = frozenset(Scope)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Token:
+    """What is known of a token; the token itself is known to its bearer alone."""
+
+    id: TokenId
+    owner: str
+    name: str
+    scopes: frozenset[Scope]
+    created_at: datetime
+    used_at: datetime | None = None
+    expires_at: datetime | None = None
+    revoked_at: datetime | None = None
+
+    def good(self, now: datetime) -> bool:
+        """Whether it still lets anybody in."""
+        return self.revoked_at is None and (self.expires_at is None or now < self.expires_at)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caller:
+    """Who asks, as the server knows it: never as the caller says it."""
+
+    owner: str
+    scopes: frozenset[Scope] = field(default=EVERYTHING)
+    token_id: TokenId | None = None
+    """The token that let them in; None for somebody at this machine who needs none."""
+
+    def may(self, scope: Scope) -> bool:
+        """Whether they may do this."""
+        return scope in self.scopes
+
+
+_PREFIX = "lra_"
+
+
+def new_secret() -> str:
+    """A token that nobody can guess: 256 random bits."""
+    return _PREFIX + secrets.token_urlsafe(32)
+
+
+def digest(secret: str) -> str:
+    """What is stored of a token. It has enough bits of its own to need no salt."""
+    return hashlib.sha256(secret.encode()).hexdigest()

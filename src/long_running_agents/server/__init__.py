@@ -1,0 +1,1 @@
+"""The server: the agent over HTTP and WebSocket, for browsers, programs and other agents."""

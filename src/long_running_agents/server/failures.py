@@ -1,0 +1,117 @@
+"""What goes wrong, in one shape: code and message, the next step, and the fields that are wrong."""
+
+import logging
+from collections.abc import Mapping, Sequence
+from http import HTTPStatus
+from typing import Any, Literal
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, Response
+from pydantic import BaseModel, ConfigDict
+from starlette.exceptions import HTTPException
+
+from long_running_agents.errors import LraError
+
+log = logging.getLogger(__name__)
+
+
+class WrongField(BaseModel):
+    """One part of a request that cannot be taken."""
+
+    field: str
+    message: str
+
+
+class ErrorBody(BaseModel):
+    """The body of every response that is not a success."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "example": {
+                "type": "error",
+                "code": "not_found",
+                "message": "No session 'x'.",
+                "hint": "'lra sessions list' shows them.",
+                "fields": [],
+            }
+        }
+    )
+
+    type: Literal["error"] = "error"
+    code: str
+    message: str
+    hint: str = ""
+    fields: list[WrongField] = []
+
+
+def refusal(error: LraError, headers: Mapping[str, str] | None = None) -> JSONResponse:
+    """An error of ours as a response."""
+    body = ErrorBody(code=error.code, message=error.message, hint=error.hint)
+    return response(error.http_status, body, headers)
+
+
+def response(
+    status: int, body: ErrorBody, headers: Mapping[str, str] | None = None
+) -> JSONResponse:
+    """An error as a response."""
+    told = dict(headers or {})
+    if status == HTTPStatus.UNAUTHORIZED:
+        told["WWW-Authenticate"] = "Bearer"
+    return JSONResponse(body.model_dump(), status, told)
+
+
+def handle_failures(app: FastAPI) -> None:
+    """Answer whatever goes wrong in the one shape."""
+    app.add_exception_handler(LraError, _ours)
+    app.add_exception_handler(RequestValidationError, _wrong_request)
+    app.add_exception_handler(HTTPException, _http)
+    app.add_exception_handler(Exception, _bug)
+
+
+async def _ours(_: Request, error: Exception) -> Response:
+    assert isinstance(error, LraError)  # noqa: S101 - registered for nothing else
+    return refusal(error)
+
+
+async def _wrong_request(_: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)  # noqa: S101 - registered for nothing else
+    fields = wrong_fields(error.errors())
+    said = "; ".join(f"{wrong.field}: {wrong.message}" for wrong in fields[:3])
+    body = ErrorBody(
+        code="bad_request",
+        message=f"The request cannot be understood: {said}.",
+        hint="/openapi.json says what is expected.",
+        fields=fields,
+    )
+    return response(HTTPStatus.UNPROCESSABLE_ENTITY, body)
+
+
+def wrong_fields(errors: Sequence[Any]) -> list[WrongField]:
+    """What is wrong with a request, without repeating what it said: that may be anything."""
+    return [
+        WrongField(
+            field=".".join(_written(part) for part in error["loc"]) or "body", message=error["msg"]
+        )
+        for error in errors
+    ]
+
+
+def _written(part: object) -> str:
+    # A key of the body may have half a character in it, which no JSON can say.
+    return str(part).encode("utf-8", "replace").decode()
+
+
+async def _http(_: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)  # noqa: S101 - registered for nothing else
+    status = HTTPStatus(error.status_code)
+    body = ErrorBody(code=status.name.lower(), message=str(error.detail))
+    return response(status, body, error.headers)
+
+
+async def _bug(request: Request, error: Exception) -> Response:
+    log.error("%s %s failed", request.method, request.url.path, exc_info=error)
+    body = ErrorBody(
+        code="failed", message="Something broke.", hint="The log of the server says what."
+    )
+    return response(HTTPStatus.INTERNAL_SERVER_ERROR, body)
