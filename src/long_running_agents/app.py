@@ -160,8 +160,8 @@ def _assemble(
 ) -> App:
     """Put the rooms together, each with what it needs."""
     hub = Hub(
-        lambda session, owner, seq: database.read(
-            lambda tx: events.after(tx, session, seq, owner=owner)
+        lambda session, owner, seq, limit: database.read(
+            lambda tx: events.after(tx, session, seq, owner=owner, limit=limit)
         )
     )
     chosen = SessionModels()

@@ -46,6 +46,16 @@ class LraError(Exception):
         return f"{self.message} {self.hint}".rstrip()
 
 
+def kind_of(code: str) -> type[LraError]:
+    """The class that a stored code belongs to; the root for one that nobody knows."""
+    kinds = [LraError]
+    for kind in kinds:
+        if kind.code == code:
+            return kind
+        kinds.extend(kind.__subclasses__())
+    return LraError
+
+
 class UsageError(LraError):
     """The request itself is wrong."""
 

@@ -3,49 +3,99 @@
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Collection, Sequence
+from dataclasses import dataclass, field, replace
 from weakref import WeakSet
 
-from long_running_agents.domain.events import Passing, Recorded
+from long_running_agents.domain.events import (
+    CLOSING,
+    ApprovalRequested,
+    FellBehind,
+    Passing,
+    Recorded,
+    RequestRetried,
+    StepBegan,
+    TextWritten,
+    ToolCalled,
+    WordsArrived,
+)
 from long_running_agents.domain.ids import SessionId
 from long_running_agents.domain.session import MINE
 
 Heard = Recorded | Passing
-CatchUp = Callable[[SessionId, str, int], Awaitable[Sequence[Recorded]]]
-"""Reads the events of an owner's session after a number from the store."""
+CatchUp = Callable[[SessionId, str, int, int], Awaitable[Sequence[Recorded]]]
+"""Reads the events of an owner's session after a number from the store, up to so many."""
+
+PAGE = 500
+"""Events that are read from the store at once."""
 
 _LONGEST = 1000
+_ENDS_STEP = (TextWritten, ToolCalled, ApprovalRequested, *CLOSING)
+"""Facts that stand for the words of a step, or for its end."""
 
 
 class Listener:
     """One listener's ear: open from the moment it is made, bounded, never in the speaker's way.
 
     A listener that falls behind loses what it has not heard, and catches up from the store.
+
+    Args:
+        session_id: The session.
+        owner: Who listens; what belongs to others is not heard.
+        after: The last event that is known already.
+        catch_up: Reads what was stored since.
+        news: Set whenever there is something to hear.
     """
 
-    def __init__(self, session_id: SessionId, owner: str, after: int, catch_up: CatchUp) -> None:
-        self._session_id = session_id
+    def __init__(
+        self,
+        session_id: SessionId,
+        owner: str,
+        after: int,
+        catch_up: CatchUp,
+        news: asyncio.Event | None = None,
+    ) -> None:
         self.owner = owner
+        self._session_id = session_id
         self._last = after
         self._catch_up = catch_up
+        self._stored: deque[Recorded] = deque()
         self._queue: deque[Heard] = deque()
         self._missed = True
         self._closed = False
-        self._news = asyncio.Event()
+        self._news = news or asyncio.Event()
+        self._news.set()
 
     def hear(self, heard: Heard) -> None:
         """Take in something new without ever waiting."""
         if len(self._queue) >= _LONGEST:
             self._queue.clear()
             self._missed = True
+            if heard.turn_id is not None:
+                self._queue.append(
+                    Passing(
+                        session_id=heard.session_id,
+                        turn_id=heard.turn_id,
+                        owner=heard.owner,
+                        delta=FellBehind(),
+                    )
+                )
         self._queue.append(heard)
         self._news.set()
 
-    def again(self, after: int) -> None:
-        """Hear everything after a number once more."""
-        self._queue.clear()
-        self._last = after
-        self._missed = True
-        self._news.set()
+    async def taken(self) -> Heard | None:
+        """The next thing to hear; None when there is nothing right now."""
+        while self._stored or self._missed or self._queue:
+            if not self._stored and self._missed:
+                self._missed = False
+                page = await self._catch_up(self._session_id, self.owner, self._last, PAGE)
+                self._stored.extend(page)
+                # Whoever speaks meanwhile may say that more was missed.
+                self._missed = self._missed or len(page) == PAGE
+                continue
+            heard = self._stored.popleft() if self._stored else self._queue.popleft()
+            if self._is_new(heard):
+                return heard
+        return None
 
     def __aiter__(self) -> "Listener":
         return self
@@ -53,18 +103,9 @@ class Listener:
     async def __anext__(self) -> Heard:
         """What was stored since the given number, then what happens, without a gap."""
         while not self._closed:
-            if self._missed:
-                self._missed = False
-                stored = await self._catch_up(self._session_id, self.owner, self._last)
-                if self._missed:
-                    # Asked to begin elsewhere while the store was read.
-                    continue
-                self._queue.extendleft(reversed(stored))
-            while self._queue:
-                heard = self._queue.popleft()
-                if self._is_new(heard):
-                    return heard
             self._news.clear()
+            if (heard := await self.taken()) is not None:
+                return heard
             await self._news.wait()
         raise StopAsyncIteration
 
@@ -83,14 +124,18 @@ class Listener:
 
 
 class Overhearer:
-    """Hears all sessions of an owner from now on; when it falls behind, it is told what it lost."""
+    """Hears all sessions of an owner from now on; when it falls behind, it is told what it lost.
 
-    def __init__(self, owner: str) -> None:
+    Args:
+        owner: Whose sessions.
+        news: Set whenever there is something to hear.
+    """
+
+    def __init__(self, owner: str, news: asyncio.Event | None = None) -> None:
         self.owner = owner
         self._queue: deque[Recorded] = deque()
         self._lost = 0
-        self._closed = False
-        self._news = asyncio.Event()
+        self._news = news or asyncio.Event()
 
     def hear(self, heard: Recorded) -> None:
         """Take in something new without ever waiting."""
@@ -100,25 +145,12 @@ class Overhearer:
         self._queue.append(heard)
         self._news.set()
 
-    def __aiter__(self) -> "Overhearer":
-        return self
-
-    async def __anext__(self) -> Recorded | int:
-        """The next event, or how many were lost before it."""
-        while not self._closed:
-            if self._lost:
-                lost, self._lost = self._lost, 0
-                return lost
-            if self._queue:
-                return self._queue.popleft()
-            self._news.clear()
-            await self._news.wait()
-        raise StopAsyncIteration
-
-    async def aclose(self) -> None:
-        """Hear nothing more."""
-        self._closed = True
-        self._news.set()
+    def taken(self) -> Recorded | int | None:
+        """The next event, or how many were lost before it; None when there is nothing now."""
+        if self._lost:
+            lost, self._lost = self._lost, 0
+            return lost
+        return self._queue.popleft() if self._queue else None
 
 
 class Hub:
@@ -129,10 +161,13 @@ class Hub:
         # Weak: a listener that nobody holds any more is gone by itself.
         self._listeners: dict[SessionId, WeakSet[Listener]] = {}
         self._overhearers: WeakSet[Overhearer] = WeakSet()
+        self._steps: dict[SessionId, _Step] = {}
 
     def publish(self, recorded: Sequence[Recorded]) -> None:
         """Ring events that are on disk."""
         for event in recorded:
+            if isinstance(event.event, _ENDS_STEP):
+                self._steps.pop(event.session_id, None)
             for listener in self._ears(event.session_id):
                 if listener.owner == event.owner:
                     listener.hear(event)
@@ -142,15 +177,46 @@ class Hub:
 
     def whisper(self, passing: Passing) -> None:
         """Pass a delta on to whoever listens right now."""
+        self._note(passing)
         for listener in self._ears(passing.session_id):
             if listener.owner == passing.owner:
                 listener.hear(passing)
 
-    def listen(self, session_id: SessionId, after: int, owner: str = MINE) -> Listener:
-        """Hear a session from a number on, until the caller has had enough."""
-        listener = Listener(session_id, owner, after, self._catch_up)
+    def listen(
+        self,
+        session_id: SessionId,
+        after: int,
+        owner: str = MINE,
+        news: asyncio.Event | None = None,
+    ) -> Listener:
+        """Hear a session from a number on, until the caller has had enough.
+
+        Whoever comes in the middle of a step hears its words so far first.
+        """
+        listener = Listener(session_id, owner, after, self._catch_up, news)
         self._listeners.setdefault(session_id, WeakSet()).add(listener)
+        step = self._steps.get(session_id)
+        if step is not None and step.began.owner == owner:
+            for passing in step.so_far():
+                listener.hear(passing)
         return listener
+
+    def overhear(self, owner: str, news: asyncio.Event | None = None) -> Overhearer:
+        """Hear all sessions of an owner from now on."""
+        overhearer = Overhearer(owner, news)
+        self._overhearers.add(overhearer)
+        return overhearer
+
+    def _note(self, passing: Passing) -> None:
+        match passing.delta:
+            case StepBegan():
+                self._steps[passing.session_id] = _Step(passing)
+            case WordsArrived() if (step := self._steps.get(passing.session_id)) is not None:
+                step.words.append(passing.delta.text)
+            case RequestRetried() if (step := self._steps.get(passing.session_id)) is not None:
+                step.words.clear()
+            case _:
+                pass
 
     def _ears(self, session_id: SessionId) -> Collection[Listener]:
         listeners = self._listeners.get(session_id, ())
@@ -158,8 +224,17 @@ class Hub:
             self._listeners.pop(session_id, None)
         return listeners
 
-    def overhear(self, owner: str) -> Overhearer:
-        """Hear all sessions of an owner from now on."""
-        overhearer = Overhearer(owner)
-        self._overhearers.add(overhearer)
-        return overhearer
+
+@dataclass(slots=True)
+class _Step:
+    """A step under way."""
+
+    began: Passing
+    words: list[str] = field(default_factory=list[str])
+
+    def so_far(self) -> list[Passing]:
+        """Its beginning and its words, as one who comes now hears them."""
+        if not isinstance(self.began.delta, StepBegan) or not self.words:
+            return [self.began]
+        text = WordsArrived(text="".join(self.words), iteration=self.began.delta.iteration)
+        return [self.began, replace(self.began, delta=text)]

@@ -15,7 +15,7 @@ from long_running_agents.domain.events import (
 from long_running_agents.domain.ids import SessionId, TurnId, new_id
 from long_running_agents.domain.memory import Kind, Selection
 from long_running_agents.domain.ports import Clock
-from long_running_agents.domain.session import MINE, Mode, Session, SessionPreview
+from long_running_agents.domain.session import MINE, UNTITLED, Mode, Session, SessionPreview
 from long_running_agents.domain.task import Task
 from long_running_agents.domain.tool import ToolCallRecord
 from long_running_agents.domain.turn import Turn
@@ -82,11 +82,28 @@ class SessionService:
             switched=self._switched,
         )
 
-    async def create(self, *, title: str = "New session", model: str | None = None) -> Session:
+    async def create(self, *, title: str = UNTITLED, model: str | None = None) -> Session:
         """Begin an empty session."""
+        session = self._empty(SessionId(new_id("session", self._clock.now())), title, model)
+        await self._database.write(lambda tx: sessions.create(tx, session))
+        return session
+
+    async def ensure(self, session_id: SessionId) -> Session:
+        """A session by its name, begun if it is not there."""
+
+        def work(tx: Transaction) -> Session:
+            if sessions.find(tx, session_id) is None:
+                sessions.create(tx, self._empty(session_id))
+            return self._mine(tx, session_id)
+
+        return await self._database.write(work)
+
+    def _empty(
+        self, session_id: SessionId, title: str = UNTITLED, model: str | None = None
+    ) -> Session:
         now = self._clock.now()
-        session = Session(
-            id=SessionId(new_id("session", now)),
+        return Session(
+            id=session_id,
             title=title,
             mode=Mode.BOUNDED,
             model=model,
@@ -94,8 +111,6 @@ class SessionService:
             updated_at=now,
             owner=self._owner,
         )
-        await self._database.write(lambda tx: sessions.create(tx, session))
-        return session
 
     async def get(self, session_id: SessionId) -> Session:
         """Look a session up."""
@@ -147,6 +162,19 @@ class SessionService:
             return events.after(tx, session_id, after, limit=limit)
 
         return await self._database.read(work)
+
+    async def last_event(self, session_id: SessionId) -> int:
+        """The number of a session's newest event; 0 for none."""
+
+        def work(tx: Transaction) -> int:
+            self._mine(tx, session_id)
+            return events.last(tx, session_id)
+
+        return await self._database.read(work)
+
+    async def taken(self, session_id: SessionId) -> bool:
+        """Whether anybody has a session of this name."""
+        return await self._database.read(lambda tx: sessions.find(tx, session_id) is not None)
 
     async def uncertain(self, session_id: SessionId | None = None) -> Sequence[ToolCallRecord]:
         """Calls that were cut off and whose effect nobody knows."""

@@ -1,24 +1,37 @@
 """The front desk: accepts an owner's messages, and answers for what becomes of them."""
 
+import asyncio
 import hashlib
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from long_running_agents.agent import answering
 from long_running_agents.agent.answering import Answer
 from long_running_agents.agent.driving import TurnDriver
 from long_running_agents.agent.hub import Hub, Listener, Overhearer
 from long_running_agents.domain.approval import UNANSWERED, Approval, ApprovalState
-from long_running_agents.domain.events import MessageAccepted, Recorded
+from long_running_agents.domain.events import CLOSING, Event, MessageAccepted, Recorded
 from long_running_agents.domain.grant import Lasting
 from long_running_agents.domain.ids import ApprovalId, SessionId, TurnId, new_id
 from long_running_agents.domain.ports import Clock
-from long_running_agents.domain.session import MINE, Mode, Session, title_from
+from long_running_agents.domain.session import MINE, UNTITLED, Mode, Session, title_from
 from long_running_agents.domain.turn import RETRYABLE, Origin, Terms, Turn, TurnStatus
 from long_running_agents.errors import Busy, NotFound, UsageError
 from long_running_agents.store import approvals, events, requests, sessions, turns
 from long_running_agents.store.database import Database, Transaction
 
 _USUAL = Terms()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rest:
+    """A turn at rest, or on its way there."""
+
+    turn: Turn
+    closing: Event | None
+    """How it ended; None while it has not."""
+    questions: Sequence[Approval]
+    """What it waits for."""
 
 
 class TurnService:
@@ -112,7 +125,10 @@ class TurnService:
     def _session(self, tx: Transaction, session_id: SessionId, text: str) -> Session:
         """The session that a message is for, begun if it is not there."""
         if sessions.find(tx, session_id) is not None:
-            return sessions.get(tx, session_id, owner=self._owner)
+            known = sessions.get(tx, session_id, owner=self._owner)
+            if known.title == UNTITLED:
+                sessions.rename(tx, session_id, title_from(text))
+            return known
         now = self._clock.now()
         session = Session(
             id=session_id,
@@ -185,6 +201,26 @@ class TurnService:
         """Look a turn up."""
         return await self._database.read(lambda tx: turns.get(tx, turn_id, owner=self._owner))
 
+    async def rest(self, turn_id: TurnId) -> Rest:
+        """Where a turn stands, how it ended, and what it asks."""
+
+        def work(tx: Transaction) -> Rest:
+            turn = turns.get(tx, turn_id, owner=self._owner)
+            told = [each.event for each in events.of_turn(tx, turn_id)]
+            ends = [event for event in told if isinstance(event, CLOSING)]
+            asked = approvals.of_turn(tx, turn_id).values()
+            return Rest(
+                turn=turn,
+                closing=ends[-1] if ends and turn.status.ended else None,
+                questions=[each for each in asked if each.state is ApprovalState.OPEN],
+            )
+
+        return await self._database.read(work)
+
+    async def before(self, turn_id: TurnId) -> int:
+        """The number of the last event before a turn's own."""
+        return await self._database.read(lambda tx: events.first(tx, turn_id)) - 1
+
     async def settled(self, turn_id: TurnId) -> Turn:
         """Wait until a turn has ended or waits for an answer."""
         await self.get(turn_id)
@@ -201,13 +237,25 @@ class TurnService:
             lambda tx: approvals.open_questions(tx, session_id, owner=self._owner)
         )
 
-    def listen(self, session_id: SessionId, after: int = 0) -> Listener:
-        """Hear a session's events after a number, then everything that happens."""
-        return self._hub.listen(session_id, after, self._owner)
+    def listen(
+        self, session_id: SessionId, after: int = 0, news: asyncio.Event | None = None
+    ) -> Listener:
+        """Hear a session's events after a number, then everything that happens.
 
-    def overhear(self) -> Overhearer:
-        """Hear all the owner's sessions from now on."""
-        return self._hub.overhear(self._owner)
+        Args:
+            session_id: The session.
+            after: The last event that is known already.
+            news: Set whenever there is something to hear.
+        """
+        return self._hub.listen(session_id, after, self._owner, news)
+
+    def overhear(self, news: asyncio.Event | None = None) -> Overhearer:
+        """Hear all the owner's sessions from now on.
+
+        Args:
+            news: Set whenever there is something to hear.
+        """
+        return self._hub.overhear(self._owner, news)
 
     def _check(self, turn: Turn) -> None:
         if turn.owner != self._owner:

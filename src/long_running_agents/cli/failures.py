@@ -3,11 +3,11 @@
 import os
 import sys
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import click
 
-from long_running_agents.errors import LraError
+from long_running_agents.errors import LraError, kind_of
 
 OK = 0
 FAILED = 1
@@ -29,7 +29,7 @@ def exit_code_of(work: Callable[[], int], *, debug: bool) -> int:
 
 def exit_code_for(code: str) -> int:
     """The exit code that belongs to the code of a stored failure."""
-    return next((kind.exit_code for kind in _kinds(LraError) if kind.code == code), FAILED)
+    return kind_of(code).exit_code
 
 
 def complete_shell(command: click.Command) -> None:
@@ -81,9 +81,3 @@ def _reader_left() -> int:
     # Python flushes stdout once more at exit and would complain about the closed pipe then.
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return BROKEN_PIPE
-
-
-def _kinds(kind: type[LraError]) -> Iterator[type[LraError]]:
-    yield kind
-    for child in kind.__subclasses__():
-        yield from _kinds(child)

@@ -10,6 +10,7 @@ from long_running_agents.domain.events import (
     ApprovalResolved,
     Delta,
     Event,
+    FellBehind,
     MemoriesRecalled,
     MessageAccepted,
     ModelChanged,
@@ -84,7 +85,7 @@ class Renderer:
             case WordsArrived():
                 self._streamed += delta.text
                 await self._screen.words(delta.text)
-            case StepBegan():
+            case StepBegan() | FellBehind():
                 await self._begin()
             case RequestRetried():
                 void = "; the words above do not count" if self._streamed else ""

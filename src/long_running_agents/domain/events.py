@@ -290,7 +290,13 @@ class RequestRetried(_Shape):
     iteration: int
 
 
-Delta = StepBegan | WordsArrived | RequestRetried
+class FellBehind(_Shape):
+    """The listener was too slow: words of this step are lost to it, facts are not."""
+
+    type: Literal["catch_up"] = "catch_up"
+
+
+Delta = StepBegan | WordsArrived | RequestRetried | FellBehind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,6 +10,10 @@ MINE = "me"
 """The owner of everything in a home that serves one person."""
 
 
+UNTITLED = "New session"
+"""The title of a session in which nothing was said yet."""
+
+
 class Mode(StrEnum):
     """How far a session may go on its own."""
 
@@ -48,5 +52,5 @@ _TITLE_LENGTH = 60
 
 def title_from(prompt: str) -> str:
     """Name a session after the first line of its first message."""
-    line = next((line.strip() for line in prompt.splitlines() if line.strip()), "New session")
+    line = next((line.strip() for line in prompt.splitlines() if line.strip()), UNTITLED)
     return line if len(line) <= _TITLE_LENGTH else line[: _TITLE_LENGTH - 1].rstrip() + "…"

@@ -10,7 +10,10 @@ from long_running_agents.app import App
 from long_running_agents.domain.ports import Clock
 from long_running_agents.server.failures import ErrorBody, handle_failures
 from long_running_agents.server.guard import Guard
+from long_running_agents.server.routes.chat import ChatRoutes
 from long_running_agents.server.routes.status import StatusRoutes
+from long_running_agents.server.routes.turns import TurnRoutes
+from long_running_agents.server.ws import Sockets
 
 _ERRORS: dict[int | str, dict[str, Any]] = {
     status: {"model": ErrorBody} for status in ("4XX", "5XX")
@@ -39,6 +42,12 @@ def api(app: App, clock: Clock) -> FastAPI:
         responses=_ERRORS,
     )
     handle_failures(served)
-    for routes in (StatusRoutes(app, clock),):
+    every = (
+        StatusRoutes(app, clock),
+        ChatRoutes(app),
+        TurnRoutes(app),
+        Sockets(app),
+    )
+    for routes in every:
         served.include_router(routes.router())
     return served

@@ -95,6 +95,12 @@ def of_turn(tx: Transaction, turn_id: TurnId) -> list[Recorded]:
     return [_recorded(row) for row in tx.execute(query)]
 
 
+def first(tx: Transaction, turn_id: TurnId) -> int:
+    """The number of a turn's first event; 1 for a turn without any."""
+    query = select(func.min(events.c.seq)).where(events.c.turn_id == turn_id)
+    return tx.execute(query).scalar() or 1
+
+
 def newest(
     tx: Transaction, owner: str, *, limit: int, types: Collection[str] = (), before: datetime | None
 ) -> list[Recorded]:

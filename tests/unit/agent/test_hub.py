@@ -30,7 +30,7 @@ class Books:
         self.facts = list(facts)
         self.read = 0
 
-    async def after(self, session_id, owner, seq):
+    async def after(self, session_id, owner, seq, limit):
         self.read += 1
         return [known for known in self.facts if known.seq > seq]
 

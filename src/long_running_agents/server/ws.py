@@ -1,0 +1,258 @@
+"""The porch: a WebSocket for each window on a session, with one reader and one writer."""
+
+import asyncio
+from collections import deque
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
+
+from long_running_agents.agent.hub import PAGE
+from long_running_agents.agent.turns import TurnService
+from long_running_agents.app import App
+from long_running_agents.domain.events import Recorded
+from long_running_agents.domain.ids import ApprovalId, SessionId
+from long_running_agents.domain.ids import session_id as accept_session
+from long_running_agents.domain.token import Caller, Scope
+from long_running_agents.domain.turn import Terms
+from long_running_agents.errors import Busy, LraError, NotFound, UsageError
+from long_running_agents.server.callers import caller_of, check
+from long_running_agents.server.wire import heard as wire
+from long_running_agents.server.wire import incoming
+from long_running_agents.server.wire.incoming import (
+    ApprovalResponse,
+    ApprovePlan,
+    Clear,
+    Incoming,
+    Message,
+    Ping,
+    Resume,
+    Retry,
+    RevisePlan,
+    SetMode,
+    Stop,
+)
+
+_MOST_REPLIES = 1000
+"""Replies that may wait for a client that asks much and reads nothing."""
+
+After = Annotated[int | None, Query(ge=0, le=2**53)]
+REFUSED, TOO_MUCH = 4403, 1008
+
+
+class Sockets:
+    """The WebSockets of an open home."""
+
+    def __init__(self, app: App) -> None:
+        self._app = app
+
+    def router(self) -> APIRouter:
+        """Where clients connect; the fixed name first, or it would be taken for a session's."""
+        router = APIRouter()
+        router.websocket("/ws/activity")(self.activity)
+        router.websocket("/ws/{session_id}")(self.session)
+        return router
+
+    async def session(self, socket: WebSocket, session_id: str, after: After = None) -> None:
+        """Hear a session, and talk in it."""
+        try:
+            caller = check(caller_of(socket), Scope.READ)
+            key = accept_session(session_id)
+            known = await self._last(caller, key)
+        except LraError as error:
+            await _refuse(socket, error)
+            return
+        await socket.accept(subprotocol=_subprotocol(socket))
+        window = Window(socket, self._app, caller, key, known if after is None else after)
+        await window.run()
+
+    async def activity(self, socket: WebSocket) -> None:
+        """Hear all sessions."""
+        try:
+            caller = check(caller_of(socket), Scope.READ)
+        except LraError as error:
+            await _refuse(socket, error)
+            return
+        await socket.accept(subprotocol=_subprotocol(socket))
+        await Watcher(socket, self._app.turns.of(caller.owner)).run()
+
+    async def _last(self, caller: Caller, session_id: SessionId) -> int:
+        """The newest event of a session; 0 for one that has not begun."""
+        try:
+            return await self._app.sessions.of(caller.owner).last_event(session_id)
+        except NotFound:
+            if await self._app.sessions.taken(session_id):
+                raise
+            return 0
+
+
+class Pipe:
+    """One reader and one writer: whoever has something to say leaves it for the writer."""
+
+    def __init__(self, socket: WebSocket) -> None:
+        self._socket = socket
+        self._replies: deque[str] = deque()
+        self._news = asyncio.Event()
+
+    async def run(self) -> None:
+        """Read and write until the client leaves."""
+        tasks = [asyncio.create_task(self._read()), asyncio.create_task(self._write())]
+        try:
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in tasks:
+                task.cancel()
+            done = await asyncio.gather(*tasks, return_exceptions=True)
+        for outcome in done:
+            if isinstance(outcome, Exception) and not isinstance(outcome, WebSocketDisconnect):
+                raise outcome
+
+    def reply(self, text: str) -> None:
+        """Say something to this client only."""
+        self._replies.append(text)
+        self._news.set()
+
+    async def understood(self, text: str) -> None:
+        """Do what a client asks for."""
+        raise NotImplementedError
+
+    async def next(self) -> str | None:
+        """What else there is to write; None when there is nothing right now."""
+        raise NotImplementedError
+
+    async def _read(self) -> None:
+        while len(self._replies) < _MOST_REPLIES:
+            received = await self._socket.receive()
+            if received["type"] == "websocket.disconnect":
+                return
+            text = received.get("text")
+            if text is None:
+                self.reply(wire.error(UsageError("Binary frames mean nothing here.")))
+                continue
+            try:
+                await self.understood(text)
+            except LraError as error:
+                self.reply(wire.error(error))
+        await self._socket.close(TOO_MUCH, "too many replies wait to be read")
+
+    async def _write(self) -> None:
+        while True:
+            self._news.clear()
+            while self._replies:
+                await self._socket.send_text(self._replies.popleft())
+            if (text := await self.next()) is not None:
+                self._news.set()
+                await self._socket.send_text(text)
+            else:
+                await self._news.wait()
+
+
+class Window(Pipe):
+    """A window on one session."""
+
+    def __init__(
+        self, socket: WebSocket, app: App, caller: Caller, session_id: SessionId, after: int
+    ) -> None:
+        super().__init__(socket)
+        self._caller = caller
+        self._session_id = session_id
+        self._turns = app.turns.of(caller.owner)
+        self._sessions = app.sessions.of(caller.owner)
+        self._floor = after
+        """The listener hears everything after this number."""
+        self._missed: deque[Recorded] = deque()
+        self._missed_after = self._upto = after
+        """What is between these numbers was missed, and is sent first."""
+        self._listener = self._turns.listen(session_id, after, self._news)
+        self.reply(wire.aside("connected", session_id, last_seq=after))
+
+    async def next(self) -> str | None:
+        """The next event or delta."""
+        heard = await self._next_missed() or await self._listener.taken()
+        return None if heard is None else wire.text(heard)
+
+    async def understood(self, text: str) -> None:
+        """Do what a client asks for."""
+        asked = incoming.read(text)
+        if not isinstance(asked, Ping | Resume):
+            scope = Scope.APPROVE if isinstance(asked, ApprovalResponse) else Scope.CHAT
+            check(self._caller, scope)
+        await self._do(asked)
+
+    async def _do(self, asked: Incoming) -> None:  # noqa: C901 - a case for each thing to say
+        key = self._session_id
+        match asked:
+            case Message():
+                terms = Terms(mode=asked.mode, key=asked.key)
+                await self._turns.start(key, asked.content, model=asked.model, terms=terms)
+            case Stop():
+                if await self._turns.stop(key) is None:
+                    raise Busy("Nothing is running.")
+            case ApprovalResponse():
+                await self._turns.answer(
+                    ApprovalId(asked.approval_id),
+                    allowed=asked.allowed,
+                    reason=asked.reason,
+                    lasting=asked.lasting,
+                )
+            case Resume():
+                self._resume(asked.after)
+            case SetMode():
+                await self._sessions.ensure(key)
+                await self._sessions.set_mode(key, asked.mode)
+            case Clear():
+                await self._sessions.ensure(key)
+                await self._sessions.clear(key)
+            case Retry():
+                await self._turns.retry(key)
+            case ApprovePlan() | RevisePlan():
+                raise Busy("No plan waits for an answer.")
+            case Ping():
+                self.reply(wire.aside("pong"))
+
+    def _resume(self, after: int) -> None:
+        """Send what was missed before this window began to listen, each event once."""
+        if after < self._floor:
+            self._missed_after, self._upto, self._floor = after, self._floor, after
+            self._news.set()
+
+    async def _next_missed(self) -> Recorded | None:
+        if not self._missed and self._missed_after < self._upto:
+            limit = min(PAGE, self._upto - self._missed_after)
+            page = await self._sessions.events(self._session_id, self._missed_after, limit=limit)
+            self._missed.extend(page)
+            self._missed_after = page[-1].seq if page else self._upto
+        return self._missed.popleft() if self._missed else None
+
+
+class Watcher(Pipe):
+    """A window on everything that an owner's sessions do."""
+
+    def __init__(self, socket: WebSocket, turns: TurnService) -> None:
+        super().__init__(socket)
+        self._overhearer = turns.overhear(self._news)
+
+    async def next(self) -> str | None:
+        """The next event of any session."""
+        heard = self._overhearer.taken()
+        if isinstance(heard, int):
+            return wire.aside("catch_up", lost=heard)
+        return None if heard is None else wire.text(heard)
+
+    async def understood(self, text: str) -> None:
+        """Answer a ping; there is nothing else to ask for."""
+        if not isinstance(incoming.read(text), Ping):
+            raise UsageError("Here one can only listen.", hint="Talk at /ws/{session_id}.")
+        self.reply(wire.aside("pong"))
+
+
+async def _refuse(socket: WebSocket, error: LraError) -> None:
+    """Close a socket that was never opened: the client sees the status of a response."""
+    if socket.client_state is WebSocketState.CONNECTING:
+        await socket.close(REFUSED, error.message)
+
+
+def _subprotocol(socket: WebSocket) -> str | None:
+    """The name of our protocol, if the client speaks of any; never the token beside it."""
+    offered: list[str] = socket.scope.get("subprotocols", [])
+    return "lra" if "lra" in offered else None
