@@ -1,8 +1,9 @@
 """A scripted OpenAI-compatible model in a process of its own, light enough not to be measured.
 
 The last user message says `steps=N`. The model asks for the tool `step` until N tool results
-follow that message, then says `done`. It prints its port, and answers each `take` line on stdin
-with what it received since the last one. It ends when stdin closes.
+follow that message, then says `done`; if the message says `words=N`, it says N words instead.
+It prints its port, and answers each `take` line on stdin with what it received since the last
+one. It ends when stdin closes.
 """
 
 import asyncio
@@ -15,6 +16,7 @@ from typing import Any
 
 BODY_LIMIT = 64 * 1024 * 1024
 STEPS = re.compile(r"steps=(\d+)")
+WORDS = re.compile(r"words=(\d+)")
 USAGE = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
 
 
@@ -69,12 +71,19 @@ def whole(request: dict[str, Any], step: int | None) -> bytes:
     return json.dumps(envelope(request, "chat.completion", [choice]) | {"usage": USAGE}).encode()
 
 
-def deltas(step: int | None) -> Iterator[tuple[dict[str, Any], str | None]]:
+def words_of(messages: list[dict[str, Any]]) -> list[str]:
+    """Return the pieces of the final answer."""
+    asked = next(message for message in reversed(messages) if message["role"] == "user")
+    wanted = WORDS.search(json.dumps(asked["content"]))
+    return ["do", "ne"] if wanted is None else ["word "] * int(wanted[1])
+
+
+def deltas(step: int | None, words: list[str]) -> Iterator[tuple[dict[str, Any], str | None]]:
     """Yield the deltas of an answer, each with its finish reason."""
     if step is None:
         yield {"role": "assistant", "content": ""}, None
-        yield {"content": "do"}, None
-        yield {"content": "ne"}, None
+        for word in words:
+            yield {"content": word}, None
         yield {}, "stop"
         return
     call = tool_call(step)
@@ -91,7 +100,7 @@ def streamed(request: dict[str, Any], step: int | None) -> bytes:
     kind = "chat.completion.chunk"
     chunks = [
         envelope(request, kind, [{"index": 0, "delta": delta, "finish_reason": reason}])
-        for delta, reason in deltas(step)
+        for delta, reason in deltas(step, words_of(request["messages"]))
     ]
     if (request.get("stream_options") or {}).get("include_usage"):
         chunks.append(envelope(request, kind, []) | {"usage": USAGE})

@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / ".venv-bench"
 
 REQUIREMENTS = (
-    "agno==3.1.10",
+    "agno[os]==3.1.10",
     "aiosqlite==0.22.1",
     "chromadb==1.5.9",
     "greenlet==3.5.6",

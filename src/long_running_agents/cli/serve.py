@@ -24,16 +24,12 @@ def serve(options: Options, host: str | None, port: int | None, model: str | Non
 
 
 async def _serve(loaded: "Loaded") -> None:
-    from long_running_agents import listening
     from long_running_agents.app import open_app
     from long_running_agents.clock import SystemClock
-    from long_running_agents.server.asgi import create_app
+    from long_running_agents.server import serving
 
-    gateway = loaded.settings.gateway
     async with open_app(loaded) as app:
-        served = create_app(app, SystemClock())
-        options = {"ws": "websockets-sansio"}
-        await listening.serve(served, gateway.host, gateway.port, _ready, options)
+        await serving.serve(app, SystemClock(), _ready)
 
 
 def _ready(address: str) -> None:

@@ -1,6 +1,6 @@
 """Who asks: what the guard found out, for the routes that need to know."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Annotated
 
 from fastapi import Depends
@@ -38,8 +38,9 @@ def check(caller: Caller, scope: Scope) -> Caller:
     return caller
 
 
-def _allowed(scope: Scope) -> Callable[[HTTPConnection], Caller]:
-    def allowed(connection: HTTPConnection) -> Caller:
+def _allowed(scope: Scope) -> Callable[[HTTPConnection], Awaitable[Caller]]:
+    # Not a plain function: those are run in a thread each, which costs more than all they do.
+    async def allowed(connection: HTTPConnection) -> Caller:
         return check(caller_of(connection), scope)
 
     return allowed

@@ -1,0 +1,1 @@
+"""Servers side by side: each a program that listens on loopback, with the one tool `step`."""

@@ -1,0 +1,35 @@
+"""Our server, as `lra serve` starts it, with one tool more."""
+
+import asyncio
+import sys
+
+from pydantic_ai import FunctionToolset
+
+from long_running_agents.app import open_app
+from long_running_agents.clock import SystemClock
+from long_running_agents.config import load
+from long_running_agents.domain.tool import Effect
+from long_running_agents.server import serving
+from long_running_agents.tools.effects import effect
+
+
+async def main(url: str, folder: str) -> None:
+    tools: FunctionToolset[None] = FunctionToolset()
+
+    @tools.tool_plain(metadata=effect(Effect.ONCE))
+    async def step(i: int) -> str:
+        """Do one step."""
+        return f"step {i} finished"
+
+    flags = {
+        "agent.model.model_id": "scripted",
+        "agent.model.base_url": url,
+        "gateway.port": 0,
+    }
+    loaded = load(home=folder, environ={"AGENT_MODEL_KEY": "none"}, flags=flags)
+    async with open_app(loaded, toolsets=[tools]) as app:
+        await serving.serve(app, SystemClock(), lambda address: print(address, flush=True))
+
+
+if __name__ == "__main__":
+    asyncio.run(main(*sys.argv[1:]))
