@@ -1,13 +1,10 @@
 """Serving an open home."""
 
 from collections.abc import Callable
-from contextlib import ExitStack
 
 from long_running_agents import listening
 from long_running_agents.app import App
 from long_running_agents.domain.ports import Clock
-from long_running_agents.domain.token import new_secret
-from long_running_agents.server import presence
 from long_running_agents.server.asgi import create_app
 
 _OPTIONS = {
@@ -28,10 +25,4 @@ async def serve(app: App, clock: Clock, ready: Callable[[str], None]) -> None:
     """
     gateway = app.settings.gateway
     served = create_app(app, clock)
-    with ExitStack() as stack:
-
-        def announce(address: str) -> None:
-            stack.enter_context(presence.announced(app.home, address, new_secret()))
-            ready(address)
-
-        await listening.serve(served, gateway.host, gateway.port, announce, _OPTIONS)
+    await listening.serve(served, gateway.host, gateway.port, ready, _OPTIONS)
