@@ -15,7 +15,7 @@ from long_running_agents.domain.events import FellBehind, Passing, Recorded
 from long_running_agents.domain.grant import Lasting
 from long_running_agents.domain.ids import ApprovalId, SessionId, TurnId
 from long_running_agents.domain.turn import Turn
-from long_running_agents.errors import Busy, Denied, ServerAway, Unauthorized
+from long_running_agents.errors import Busy, Denied, NotFound, ServerAway, Unauthorized
 
 _WAIT = 25
 """Seconds after which it is asked again whether a turn has settled."""
@@ -97,7 +97,11 @@ class Turns:
     async def open_questions(self, session_id: SessionId | None = None) -> Sequence[Approval]:
         """Questions that wait for an answer."""
         query = {} if session_id is None else {"session_id": session_id}
-        reply = await self._link.insist("GET", "/api/approvals", query=query)
+        try:
+            reply = await self._link.insist("GET", "/api/approvals", query=query)
+        except NotFound:
+            # A session in which nothing was said yet asks nothing.
+            return []
         return [shapes.approval(told) for told in reply.body["approvals"]]
 
     async def listen(self, session_id: SessionId, after: int = 0) -> AsyncGenerator[Heard]:
