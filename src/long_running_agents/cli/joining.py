@@ -4,7 +4,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 from long_running_agents.cli.output import note
-from long_running_agents.errors import ServerAway, UsageError
+from long_running_agents.errors import LraError, ServerAway, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -53,6 +53,18 @@ async def client_of(loaded: "Loaded") -> "AsyncGenerator[Client | None]":
         lambda: _address(loaded), SystemClock(), owner=loaded.settings.owner
     ) as client:
         yield client if await _there(client, loaded) else None
+
+
+async def tell_of_model(loaded: "Loaded", name: str) -> None:
+    """Have the server that runs in the home ask another model from now on."""
+    async with client_of(loaded) as client:
+        if client is None:
+            return
+        try:
+            told = await client.choose_model(name) or "The running server asks it from now on."
+        except LraError as error:
+            told = f"The running server asks it from its next start on: {error.message}"
+        note(told)
 
 
 async def _there(client: "Client", loaded: "Loaded") -> bool:

@@ -10,7 +10,7 @@ import click
 from long_running_agents.cli.failures import FAILED, OK
 from long_running_agents.cli.options import Options, pass_options
 from long_running_agents.cli.output import dim, json_option, note, print_json, print_table
-from long_running_agents.errors import Denied, LraError, NotFound, UsageError
+from long_running_agents.errors import Denied, NotFound, UsageError
 
 if TYPE_CHECKING:
     from long_running_agents.config import Loaded
@@ -66,6 +66,7 @@ def list_models(options: Options, as_json: bool) -> None:
 @pass_options
 def use(options: Options, name: str) -> None:
     """Write NAME to the home's config file, after checking it; comments are kept."""
+    from long_running_agents.cli import joining
     from long_running_agents.config.editing import set_values
     from long_running_agents.home import Home
     from long_running_agents.models import names
@@ -87,21 +88,7 @@ def use(options: Options, name: str) -> None:
     path = set_values(loaded.home, _SECTION, values)
     click.echo(f"{name} is set in {path}.")
     _warn_of_others(options, values)
-    asyncio.run(_tell_server(loaded, name))
-
-
-async def _tell_server(loaded: "Loaded", name: str) -> None:
-    """Have the server that runs in the home ask it from now on."""
-    from long_running_agents.cli.joining import client_of
-
-    async with client_of(loaded) as client:
-        if client is None:
-            return
-        try:
-            told = await client.choose_model(name) or "The running server asks it from now on."
-        except LraError as error:
-            told = f"The running server asks it from its next start on: {error.message}"
-        note(told)
+    asyncio.run(joining.tell_of_model(loaded, name))
 
 
 def _embedded_name(loaded: "Loaded", name: "Name") -> "Name":
