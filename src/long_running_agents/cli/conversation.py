@@ -68,6 +68,10 @@ class Conversation:
         self.session_id = SessionId("")
         self._wishes = wishes
         self._state = _State()
+        self._left: int | None = None
+        """The exit code, once there is nothing more to wait for."""
+        self._unsent: list[str] = []
+        """What was said while the agent could not be reached, in order."""
         self._ear: asyncio.Task[None] | None = None
         self._errands: set[asyncio.Task[None]] = set()
         # What was typed is for its owner alone, whoever may look into the home.
@@ -219,11 +223,12 @@ class Conversation:
             )
 
     async def _talk(self) -> int:
-        while True:
+        while self._left is None:
             draft, self._state.draft = self._state.draft, ""
             text = await self.screen.read(draft)
             self._state.warned = False
             await self._told(self._hear(text))
+        return self._left
 
     async def _hear(self, text: str) -> None:
         if not text.strip():
@@ -232,8 +237,19 @@ class Conversation:
             await command.act(self, command.rest)
         elif self._state.questions:
             await self._answer(text)
-        else:
+        elif self.desk.there:
             await self.send(text)
+        else:
+            # The prompt stays free: the person may want to leave instead.
+            self._unsent.append(text)
+            await self.screen.aside(f"sent when the server is back: {one_line(text)}")
+            if len(self._unsent) == 1:
+                self.errand(self._send_unsent())
+
+    async def _send_unsent(self) -> None:
+        while self._unsent:
+            await self.send(self._unsent[0])
+            self._unsent.pop(0)
 
     async def _answer(self, text: str) -> None:
         lasting = self._state.questions[0].offer is not None
@@ -262,9 +278,9 @@ class Conversation:
         try:
             await self._hear_session(session_id, after)
         except ServerAway as error:
-            self._state.open.clear()
+            await self.screen.alarm(f"error: {error.message}\n  {error.hint}")
+            self._left = error.exit_code
             self.screen.leave(error.exit_code)
-            raise
 
     async def _hear_session(self, session_id: SessionId, after: int) -> None:
         renderer = Renderer(self.screen, usage=True)
@@ -302,6 +318,9 @@ class Conversation:
         state = self._state
         try:
             turn = await self.desk.turns.settled(turn_id)
+        except ServerAway:
+            # Whoever listens tells it.
+            return
         except LraError:
             # The disk failed: the turn is over for now, and the person is told why.
             state.open.discard(turn_id)
@@ -312,8 +331,11 @@ class Conversation:
         if turn.status.ended:
             state.open.discard(turn_id)
             self._draw()
-        if state is not self._state or turn.status is not TurnStatus.WAITING:
-            return
+        if state is self._state and turn.status is TurnStatus.WAITING:
+            await self._ask(turn_id)
+
+    async def _ask(self, turn_id: TurnId) -> None:
+        state = self._state
         found = await self.desk.turns.open_questions(self.session_id)
         questions = [each for each in found if each.turn_id == turn_id]
         if self._wishes.yes:
@@ -352,6 +374,8 @@ class Conversation:
             if task is not None:
                 task.cancel()
         await self.screen.end_words()
+        for text in self._unsent:
+            await self.screen.alarm(f"not sent: {one_line(text)}")
         if going_on:
             await self.screen.note(self.desk.goes_on)
         elif self._state.questions:

@@ -230,6 +230,11 @@ class Desk(Protocol):
         """
         ...
 
+    @property
+    def there(self) -> bool:
+        """Whether the agent can be reached."""
+        ...
+
     def tell(self, hear: Callable[[str], None]) -> None:
         """Say who hears of it when the agent cannot be reached, and when it can again."""
         ...

@@ -77,6 +77,11 @@ class JoinedDesk:
     async def check_model(self, name: str) -> None:
         """Leave it to the server: it says so when it cannot ask a model."""
 
+    @property
+    def there(self) -> bool:
+        """Whether the server can be reached."""
+        return self._client.link.there
+
     def tell(self, hear: Callable[[str], None]) -> None:
-        """Say who hears of it when the server goes away, and when it is back."""
+        """Say who hears that the server went away, and that it is back."""
         self._client.link.tell = hear

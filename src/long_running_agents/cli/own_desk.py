@@ -96,5 +96,10 @@ class OwnDesk:
         """Refuse a model that cannot be asked."""
         self._app.models.choices(name)
 
+    @property
+    def there(self) -> bool:
+        """Whether the home can be reached: it is open here."""
+        return True
+
     def tell(self, hear: Callable[[str], None]) -> None:
-        """Say who hears of it when the home cannot be reached; it always can."""
+        """Do nothing: it can always be reached."""

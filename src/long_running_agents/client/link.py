@@ -65,6 +65,8 @@ class Link:
             tell: Hears when it goes and when it is back.
         """
         self.tell: Tell = tell or _say_nothing
+        self.there = True
+        """Whether the server answered when it was asked last."""
         self._find = find
         self._clock = clock
         self._patience = patience
@@ -76,7 +78,7 @@ class Link:
 
     @property
     def url(self) -> str:
-        """Where the server is, as far as that is known; empty while it is away."""
+        """Where the server is, or was when it went away; empty before it was asked."""
         return "" if self._address is None else self._address.url
 
     async def close(self) -> None:
@@ -158,9 +160,9 @@ class Link:
 
     def lost(self) -> None:
         """Note that the server does not answer; told once."""
-        if self._address is not None:
-            self.tell(f"the server at {self._address.url} went away; waiting for it")
-            self._address = None
+        if self.there:
+            self.there = False
+            self.tell(f"the server at {self.url} went away; waiting for it")
 
     async def back(self) -> None:
         """Wait until the server is there again.
@@ -169,13 +171,13 @@ class Link:
             ServerAway: It did not come back in time.
         """
         async with self._waiting:
-            if self._address is not None:
+            if self.there:
                 return
             until = self._clock.monotonic() + self._patience
             pause = _FIRST_PAUSE
             while not self._gone:
                 if (found := self._find()) is not None and await self._answers(found):
-                    self._address = found
+                    self._address, self.there = found, True
                     self.tell(f"the server is back, at {found.url}")
                     return
                 self._gone = self._clock.monotonic() >= until
@@ -188,8 +190,8 @@ class Link:
             )
 
     def _here(self) -> Address:
-        if self._address is None:
-            self._address = self._find()
+        if self._address is None or not self.there:
+            self._address = self._find() or self._address
         if self._address is None:
             raise ServerAway("The server is away.", hint="'lra serve' starts it again.")
         return self._address
@@ -213,7 +215,8 @@ def _away(address: Address) -> ServerAway:
 
 
 def _json(response: httpx2.Response) -> Any:
-    if not response.headers.get("content-type", "").startswith("application/json"):
+    told = response.headers.get("content-type", "")
+    if not response.content or not told.startswith("application/json"):
         return None
     try:
         return response.json()
