@@ -164,12 +164,17 @@ class Link:
             self.there = False
             self.tell(f"the server at {self.url} went away; waiting for it")
 
-    async def back(self) -> None:
+    async def back(self, *, rested: int = 0) -> None:
         """Wait until the server is there again.
+
+        Args:
+            rested: How often it was asked in vain, although it is there; it gets time to breathe.
 
         Raises:
             ServerAway: It did not come back in time.
         """
+        if rested:
+            await self._clock.sleep(min(_FIRST_PAUSE * 2**rested, _LONGEST_PAUSE))
         async with self._waiting:
             if self.there:
                 return

@@ -20,6 +20,8 @@ from long_running_agents.errors import Busy, Denied, NotFound, ServerAway, Unaut
 _WAIT = 25
 """Seconds after which it is asked again whether a turn has settled."""
 _SOCKET_CODES = 4000
+_REFUSALS = 20
+"""How often in a row a server that answers may close a socket before anything was heard."""
 
 
 class Turns:
@@ -112,23 +114,26 @@ class Turns:
         Raises:
             ServerAway: It did not come back.
         """
-        last, current = after, None
-        while True:
+        last, current, refused = after, None, 0
+        while refused < _REFUSALS:
             if current is not None:
                 # The words of the step under way are told again from their beginning.
                 yield self._fell_behind(session_id, current)
+            refused += 1
             async for heard in self._window(session_id, last):
+                refused = 0
+                if heard is None or (isinstance(heard, Recorded) and heard.seq <= last):
+                    continue
                 if isinstance(heard, Recorded):
-                    if heard.seq <= last:
-                        continue
                     last = heard.seq
                 current = heard.turn_id
                 yield heard
             self._link.lost()
-            await self._link.back()
+            await self._link.back(rested=refused)
+        raise ServerAway("The server is there, but lets nobody listen.", hint="Try again later.")
 
-    async def _window(self, session_id: SessionId, after: int) -> AsyncGenerator[Heard]:
-        """What is heard at one WebSocket, until it closes.
+    async def _window(self, session_id: SessionId, after: int) -> AsyncGenerator[Heard | None]:
+        """What is heard at one WebSocket, until it closes; None for what is said to it alone.
 
         Raises:
             LraError: The server would refuse another one, too.
@@ -136,8 +141,7 @@ class Turns:
         try:
             async with self._link.socket(f"/ws/{quote(session_id)}?after={after}") as socket:
                 async for text in socket:
-                    if (heard := shapes.heard(text, self._owner)) is not None:
-                        yield heard
+                    yield shapes.heard(text, self._owner)
         except InvalidStatus as error:
             _check(error.response.status_code)
         except ConnectionClosed as error:
