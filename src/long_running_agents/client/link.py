@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any
 
@@ -26,7 +26,7 @@ class Address:
 
     url: str
     """Such as http://127.0.0.1:8000, without a slash at its end."""
-    secret: str = ""
+    secret: str = field(default="", repr=False)
     """A token; empty where none is needed."""
 
     @property
