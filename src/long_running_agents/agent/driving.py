@@ -46,7 +46,7 @@ class _Claimed:
     """The foreign words that the session has read."""
 
 
-def _nobody() -> None:
+def _nobody(_: TurnId) -> None:
     """Nobody has to know."""
 
 
@@ -79,12 +79,12 @@ class TurnDriver:
         self._broken: dict[TurnId, LraError] = {}
         self._alarm = Alarm(clock, self._look_after_questions)
 
-    async def open(self, engine: Engine, *, settled: Callable[[], None] = _nobody) -> None:
+    async def open(self, engine: Engine, *, settled: Callable[[TurnId], None] = _nobody) -> None:
         """Take up work: whatever was unfinished goes on.
 
         Args:
             engine: Runs the turns.
-            settled: Called whenever a turn has come to rest.
+            settled: Hears of each turn that has come to rest.
         """
         self._engine = engine
         self._settled = settled
@@ -245,7 +245,7 @@ class TurnDriver:
 
         news, following = await self._database.write(work)
         self._hub.publish(news)
-        self._settled()
+        self._settled(turn.id)
         if isinstance(outcome, Waiting):
             await self.expire()
         if following is not None and following.status is TurnStatus.QUEUED:

@@ -135,18 +135,21 @@ class TurnRunner:
         if not fresh:
             await recorder.load()
         fitting = Fitting(choices, self._gauges, self._allowed)
-        recollection = await self._recalled(turn, choices, seen=seen)
+        new = fresh and turn.attempts <= 1
+        recollection = await self._recalled(turn, choices, seen=seen, new=new)
         for source in recollection.foreign:
             await recorder.taint(source)
         run = _Run(recorder, fitting, recollection, self._settings, self._clock, self._prices)
         work = asyncio.create_task(self._loop(run, turn.prompt if fresh else None, history))
         return await run.watch(work, stopping)
 
-    async def _recalled(self, turn: Turn, choices: Choices, *, seen: bool) -> Recollection:
+    async def _recalled(
+        self, turn: Turn, choices: Choices, *, seen: bool, new: bool
+    ) -> Recollection:
         if self._recall is None:
             return Recollection("")
         window = self._gauges.of(choices()[0]).holds
-        return await self._recall.of(turn, seen=seen, window=window)
+        return await self._recall.of(turn, seen=seen, window=window, new=new)
 
     def _allowed(self, tool: str) -> bool:
         allow = self._settings.rules.allow
