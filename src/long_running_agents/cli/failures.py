@@ -29,7 +29,12 @@ def exit_code_of(work: Callable[[], int], *, debug: bool) -> int:
 
 def exit_code_for(code: str) -> int:
     """The exit code that belongs to the code of a stored failure."""
-    return next((kind.exit_code for kind in _kinds(LraError) if kind.code == code), FAILED)
+    return kind_of(code).exit_code
+
+
+def kind_of(code: str) -> type[LraError]:
+    """The error that a code stands for."""
+    return next((kind for kind in _kinds(LraError) if kind.code == code), LraError)
 
 
 def complete_shell(command: click.Command) -> None:
