@@ -7,7 +7,6 @@ browser says which name was asked for, and on whose behalf. Pure.
 import ipaddress
 import re
 from collections.abc import Collection
-from urllib.parse import urlsplit
 
 from long_running_agents.listening import is_loopback
 
@@ -68,10 +67,10 @@ def is_same_origin(origin: str, scheme: str, host: str) -> bool:
         host: The Host header.
     """
     secure = scheme in ("https", "wss")
-    page = urlsplit(origin.lower())
-    if page.scheme != ("https" if secure else "http"):
+    own, _, place = origin.lower().partition("://")
+    if own != ("https" if secure else "http"):
         return False
-    return _with_port(page.netloc, secure) == _with_port(host.lower(), secure)
+    return _with_port(place, secure) == _with_port(host.lower(), secure)
 
 
 def _with_port(host: str, secure: bool) -> str:

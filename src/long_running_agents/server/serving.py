@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Self
 
 import uvicorn
+from starlette.types import ASGIApp
 from typing_extensions import override
 
 from long_running_agents import listening
@@ -35,6 +36,8 @@ _OTHERS = 256
 """Handles for everything that is not a connection."""
 _FEWEST = 16
 _INTERRUPTED = 130
+
+MakeApp = Callable[[App, Clock, Door], ASGIApp]
 
 
 class Interrupts:
@@ -89,6 +92,8 @@ async def serve(
     listener: socket.socket,
     stop: asyncio.Event,
     ready: Callable[[str], None],
+    *,
+    make: MakeApp = create_app,
 ) -> None:
     """Serve an open home.
 
@@ -98,13 +103,14 @@ async def serve(
         listener: Listens already.
         stop: Set when it is time to leave.
         ready: Hears the address once somebody may come.
+        make: Makes the application of the home.
     """
     gateway = app.settings.gateway
     control = new_secret()
     door = Door(app.database, clock, gateway, app.settings.owner, control=control)
     room = WaitingRoom(places(gateway.max_sockets, handles(gateway.max_sockets)))
     config = listening.configured(
-        create_app(app, clock, door),
+        make(app, clock, door),
         {
             "http": room.protocol,
             "ws": "websockets-sansio",
