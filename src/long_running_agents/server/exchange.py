@@ -2,12 +2,18 @@
 
 import asyncio
 
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from long_running_agents.domain.ports import Clock
+from long_running_agents.errors import Unavailable
 from long_running_agents.server.connections import Ending
 from long_running_agents.server.credentials import PROTOCOL
+from long_running_agents.server.failures import refusal
 
 _REASONS = {Ending.LEAVING: "the server stops", Ending.UNAUTHORIZED: "the token is not good now"}
+_LINGER = 5.0
+"""Seconds in which the rest of a refused request is taken."""
 
 
 class _TooLong(Exception):
@@ -24,25 +30,39 @@ class Exchange:
         self._read = False
         self._started = False
         self._over = asyncio.Event()
+        self._leaving = False
+        self._task: asyncio.Task[object] | None = None
         self.too_long = False
         """Whether more came than may come; nothing was answered then."""
 
     async def run(self, app: ASGIApp, scope: Scope) -> None:
         """Let an application answer."""
+        self._task = asyncio.current_task()
         try:
             await app(scope, self._hear, self._say)
         except _TooLong:
             if self._started:
                 raise
+        except asyncio.CancelledError:
+            if self._started or not self._leaving:
+                raise
+            leaving = Unavailable(
+                "The server stops.", hint="What was begun goes on when it is back."
+            )
+            await refusal(leaving)(scope, self._receive, self._send)
 
-    def end(self, _: Ending) -> None:
+    def end(self, why: Ending) -> None:
         """Let a stream think that its client has left.
 
         An answer that has not begun is let through: the request was good when it came, and it may
-        be the one that revokes its own token.
+        be the one that revokes its own token. But nobody waits for the rest of a request when the
+        server stops.
         """
+        self._leaving = self._leaving or why is Ending.LEAVING
         if self._started:
             self._over.set()
+        elif self._leaving and not self._read and self._task is not None:
+            self._task.cancel()
 
     async def _hear(self) -> Message:
         if self._read:
@@ -72,6 +92,25 @@ class Exchange:
             return
         self._started = True
         await self._send(message)
+
+
+async def answer_first(response: Response, receive: Receive, send: Send, clock: Clock) -> None:
+    """Answer, then take the rest of the request for a while and throw it away.
+
+    A client that is still sending would otherwise find the line cut, and never read the answer.
+    """
+    head = [*response.raw_headers, (b"connection", b"close")]
+    await send({"type": "http.response.start", "status": response.status_code, "headers": head})
+    await send({"type": "http.response.body", "body": response.body, "more_body": True})
+    draining = asyncio.ensure_future(_drain(receive))
+    if not await clock.wait(draining, _LINGER):
+        draining.cancel()
+    await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+async def _drain(receive: Receive) -> None:
+    while (await receive()).get("more_body", False):
+        pass
 
 
 class Socket:

@@ -25,7 +25,7 @@ from long_running_agents.server.callers import CALLER
 from long_running_agents.server.connections import End, Ending
 from long_running_agents.server.door import Admitted, Door
 from long_running_agents.server.dressing import dressed, permission
-from long_running_agents.server.exchange import Exchange, Socket
+from long_running_agents.server.exchange import Exchange, Socket, answer_first
 from long_running_agents.server.failures import refusal
 from long_running_agents.server.visit import Visit, visit_of
 
@@ -65,7 +65,7 @@ class Guard:
                 return
             admitted = await self._admitted(visit)
         except LraError as error:
-            await _answer(error, visit)(scope, receive, send)
+            await self._refuse(error, visit, scope, receive, send)
             return
         if admitted is not None:
             scope.setdefault("state", {})[CALLER] = admitted.caller
@@ -172,7 +172,7 @@ class Guard:
         with self._ending(admitted, exchange.end):
             await exchange.run(self._app, scope)
         if exchange.too_long:
-            await _answer(_too_long(most), visit)(scope, receive, send)
+            await self._refuse(_too_long(most), visit, scope, receive, send)
 
     async def _socket(
         self, visit: Visit, admitted: Admitted | None, scope: Scope, receive: Receive, send: Send
@@ -180,13 +180,21 @@ class Guard:
         place = hosts.neighbourhood(visit.address)
         if self._door.connections.full(place):
             full = Unavailable("Too many sockets are open.", hint="Close some, or come later.")
-            await _answer(full, visit)(scope, receive, send)
+            await self._refuse(full, visit, scope, receive, send)
             return
         scope["subprotocols"] = credentials.spoken(visit.protocols)
         socket = Socket(send, named=credentials.PROTOCOL in scope["subprotocols"])
         with self._door.connections.socket(place), self._ending(admitted, socket.end):
             await self._app(scope, receive, socket.send)
             await socket.closed()
+
+    async def _refuse(
+        self, error: LraError, visit: Visit, scope: Scope, receive: Receive, send: Send
+    ) -> None:
+        if visit.kind == "http" and visit.has_body:
+            await answer_first(_answer(error, visit), receive, send, self._door.clock)
+        else:
+            await _answer(error, visit)(scope, receive, send)
 
     @contextmanager
     def _ending(self, admitted: Admitted | None, end: End) -> Generator[None]:
@@ -221,9 +229,6 @@ def _answer(error: LraError, visit: Visit) -> Response:
     headers: dict[str, str] = {}
     if isinstance(error, TooMany):
         headers["Retry-After"] = str(math.ceil(error.seconds))
-    if isinstance(error, TooLarge):
-        # Whatever is still on its way would be taken for the next request.
-        headers["Connection"] = "close"
     if isinstance(error, Unauthorized) and credentials.COOKIE in visit.headers.get("cookie", ""):
         # A browser would send the same cookie for ever, and no script can take it away.
         headers["Set-Cookie"] = f"{credentials.COOKIE}=; Max-Age=0; Path=/"

@@ -32,6 +32,10 @@ _PATIENCE = 3
 """Seconds that running requests have when the server stops."""
 _CONNECTIONS = 1000
 """Connections that are not WebSockets."""
+_AT_ONCE = 100
+"""Connections that are taken before those that were taken are listened to."""
+_QUEUE = 2048
+"""Connections that wait in the kernel."""
 _OTHERS = 256
 """Handles for everything that is not a connection."""
 _FEWEST = 16
@@ -118,6 +122,7 @@ async def serve(
             # It costs each socket some hundred kilobytes, and words are short.
             "ws_per_message_deflate": False,
             "timeout_graceful_shutdown": _PATIENCE,
+            "backlog": _AT_ONCE,
         },
     )
     server = _Server(config, door.connections)
@@ -148,6 +153,13 @@ class _Server(uvicorn.Server):
     def capture_signals(self) -> Generator[None]:
         """Hear none."""
         yield
+
+    @override
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Take only so many at once, but let many wait."""
+        await super().startup(sockets)
+        for each in sockets or ():
+            each.listen(_QUEUE)
 
     @override
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:

@@ -46,6 +46,12 @@ class Visit:
         return self.headers.get("origin")
 
     @property
+    def has_body(self) -> bool:
+        """Whether more comes after the headers, without being asked for."""
+        sends = self.headers.get("content-length", "0") != "0"
+        return (sends or "transfer-encoding" in self.headers) and "expect" not in self.headers
+
+    @property
     def on_this_machine(self) -> bool:
         """Whether the connection was made here."""
         return is_loopback(self.address) or self.address == self.here

@@ -8,6 +8,7 @@ one that has been quiet for the longest makes room for the next.
 import asyncio
 import json
 from collections import Counter, OrderedDict
+from collections.abc import Collection
 from http import HTTPStatus
 from typing import Any, cast
 
@@ -63,9 +64,9 @@ class WaitingRoom:
     def enter(self, guest: "Guest", address: str) -> bool:
         """Let a connection in, if need be in place of a quiet one; False if nobody is quiet."""
         place = neighbourhood(address)
-        if self._places[place] >= share(address, self._most):
+        if self._places[place] >= share(address, self._most) and not self._make_room({place}):
             return False
-        if len(self._guests) >= self._most and not self._make_room():
+        if len(self._guests) >= self._most and not self._make_room(self._places):
             return False
         self._guests[guest] = place
         self._places[place] += 1
@@ -79,8 +80,11 @@ class WaitingRoom:
             if not self._places[place]:
                 del self._places[place]
 
-    def _make_room(self) -> bool:
-        quiet = next((guest for guest in self._guests if not guest.busy), None)
+    def _make_room(self, among: Collection[str]) -> bool:
+        """Send away who has been here for the longest; whoever never asked goes first."""
+        guests = [guest for guest, place in self._guests.items() if place in among]
+        silent = (guest for guest in guests if not guest.has_asked)
+        quiet = next(silent, None) or next((guest for guest in guests if not guest.busy), None)
         if quiet is None:
             return False
         self.leave(quiet)
@@ -98,6 +102,11 @@ class Guest(asyncio.Protocol):
         self._head = 0
         self._timer: asyncio.TimerHandle | None = None
         self._refused = False
+
+    @property
+    def has_asked(self) -> bool:
+        """Whether there ever was a request."""
+        return self._inner.cycle is not None
 
     @property
     def busy(self) -> bool:

@@ -53,9 +53,10 @@ def add_rooms(served: FastAPI):
 class House:
     """An open home behind a door, at an address."""
 
-    def __init__(self, app, door, address, client):
+    def __init__(self, app, door, asgi, address, client):
         self.app = app
         self.door = door
+        self.asgi = asgi
         self.address = address
         self.client = client
 
@@ -82,11 +83,11 @@ async def house(home, clock=None, **gateway):
             listening_app(asgi) as address,
             httpx2.AsyncClient(base_url=address, timeout=10, trust_env=False) as client,
         ):
-            yield House(app, door, address, client)
+            yield House(app, door, asgi, address, client)
 
 
 def bearer(secret):
-    return {"Authorization": f"Bearer {secret}"}
+    return {"Authorization": f"Bearer {secret}".rstrip()}
 
 
 async def knock(asgi, *, client="203.0.113.9", path="/api/status", headers=(), kind="http"):

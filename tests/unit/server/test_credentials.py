@@ -10,8 +10,9 @@ SECRET = new_secret()
 
 
 @pytest.mark.parametrize(
-    "text", ["", "undefined", "null", "None", "lra_", "lra_short", "x" * 47, SECRET + "\n", SECRET[:-1]]
-)  # fmt: skip
+    "text",
+    ["", "undefined", "null", "None", "lra_", "lra_short", "x" * 47, SECRET + "\n", SECRET[:-1]],
+)
 def test_what_cannot_be_a_token_is_known_by_its_looks(text):
     assert plausible(SECRET)
     assert not plausible(text)
