@@ -66,6 +66,11 @@ class Home:
         """Held by the process that owns the home."""
         return self.path / "lra.lock"
 
+    @property
+    def server(self) -> Path:
+        """Where the server that owns the home can be reached, while it runs."""
+        return self.path / "server.json"
+
     def create(self) -> None:
         """Make the folder, for its owner alone."""
         try:

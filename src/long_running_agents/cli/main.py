@@ -19,6 +19,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "chat": ("chat", "chat", "Talk with the agent."),
     "ask": ("ask", "ask", "Ask one question and print the answer."),
     "serve": ("serve", "serve", "Serve the agent to browsers, programs and other agents."),
+    "tokens": ("tokens", "tokens", "Create, list, rotate and revoke who may come in."),
     "demo": ("demo", "demo", "See it work, without key or network."),
     "sessions": ("sessions", "sessions", "List, show, rename, fork, export, delete sessions."),
     "tasks": ("tasks", "tasks", "Show a session's tasks."),

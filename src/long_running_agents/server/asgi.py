@@ -8,10 +8,13 @@ from starlette.types import ASGIApp
 from long_running_agents import __version__
 from long_running_agents.app import App
 from long_running_agents.domain.ports import Clock
+from long_running_agents.server.door import Door
 from long_running_agents.server.failures import ErrorBody, handle_failures
 from long_running_agents.server.guard import Guard
 from long_running_agents.server.routes.chat import ChatRoutes
+from long_running_agents.server.routes.login import LoginRoutes
 from long_running_agents.server.routes.status import StatusRoutes
+from long_running_agents.server.routes.tokens import TokenRoutes
 from long_running_agents.server.routes.turns import TurnRoutes
 from long_running_agents.server.ws import Sockets
 
@@ -20,17 +23,19 @@ _ERRORS: dict[int | str, dict[str, Any]] = {
 }
 
 
-def create_app(app: App, clock: Clock) -> ASGIApp:
+def create_app(app: App, clock: Clock, door: Door | None = None) -> ASGIApp:
     """An application that serves an open home.
 
     Args:
         app: The open home.
         clock: Tells the time.
+        door: Lets people in; made as the settings say unless given.
     """
-    return Guard(api(app, clock), app.settings.owner)
+    door = door or Door(app.database, clock, app.settings.gateway, app.settings.owner)
+    return Guard(api(app, clock, door), door)
 
 
-def api(app: App, clock: Clock) -> FastAPI:
+def api(app: App, clock: Clock, door: Door) -> FastAPI:
     """The routes, without a guard before them."""
     served = FastAPI(
         title="Long Running Agents",
@@ -44,6 +49,8 @@ def api(app: App, clock: Clock) -> FastAPI:
     handle_failures(served)
     every = (
         StatusRoutes(app, clock),
+        LoginRoutes(door),
+        TokenRoutes(door.tokens, app.settings.owner),
         ChatRoutes(app),
         TurnRoutes(app),
         Sockets(app),
