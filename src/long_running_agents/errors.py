@@ -11,7 +11,8 @@
     │   ├── PathRefused       the file is outside the workspace, a link, or a secret
     │   └── AddressRefused    the address is private, or not on the allow-list
     ├── Busy                  right request, wrong moment; wait, or stop what is running
-    │   └── HomeBusy          another process owns this home
+    │   ├── HomeBusy          another process owns this home
+    │   └── Taken             there is something of this name already; choose another
     ├── LimitReached          a budget was used up; raise it, or go on in a new turn
     ├── Unavailable           something outside us did not answer; try again
     │   ├── ModelUnavailable  the model's server failed, and so did every fallback
@@ -108,6 +109,12 @@ class HomeBusy(Busy):
     """Another process owns this home."""
 
     code = "home_busy"
+
+
+class Taken(Busy):
+    """The name is used already."""
+
+    code = "taken"
 
 
 class LimitReached(LraError):

@@ -10,6 +10,7 @@ from typing_extensions import override
 
 from long_running_agents.domain.redaction import Redactor
 
+_OURS = "long_running_agents"
 _SIZE = 5_000_000
 _KEPT = 3
 
@@ -28,7 +29,7 @@ class _RedactingFormatter(logging.Formatter):
 @contextmanager
 def log_to(folder: Path, level: str, redact: Redactor) -> Generator[None]:
     """Write our log messages to a file while inside."""
-    logger = logging.getLogger("long_running_agents")
+    logger = logging.getLogger(_OURS)
     folder.mkdir(parents=True, exist_ok=True)
     handler = RotatingFileHandler(
         folder / "lra.log", maxBytes=_SIZE, backupCount=_KEPT, encoding="utf-8", delay=True
@@ -43,3 +44,13 @@ def log_to(folder: Path, level: str, redact: Redactor) -> Generator[None]:
         logger.removeHandler(handler)
         logger.setLevel(before)
         handler.close()
+
+
+def level() -> str:
+    """How much our log says now."""
+    return logging.getLevelName(logging.getLogger(_OURS).getEffectiveLevel())
+
+
+def set_level(name: str) -> None:
+    """Let our log say more or less, until the home is closed."""
+    logging.getLogger(_OURS).setLevel(name)
