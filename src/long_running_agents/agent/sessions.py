@@ -1,10 +1,9 @@
 """Sessions as a service: list, rename, fork, export, delete. No model is needed for any of it."""
 
-import asyncio
 from collections.abc import Callable, Collection, Sequence
 from typing import Literal
 
-from long_running_agents.agent import export, importing
+from long_running_agents.agent import export
 from long_running_agents.domain.events import (
     Event,
     ModeChanged,
@@ -34,6 +33,7 @@ from long_running_agents.store import (
 )
 from long_running_agents.store.database import Database, Transaction
 from long_running_agents.store.events import Place
+from long_running_agents.store.imports import ImportedSession
 from long_running_agents.store.messages import LoggedMessage
 
 Format = Literal["md", "jsonl"]
@@ -336,14 +336,8 @@ class SessionService:
 
         return await self._database.read(work)
 
-    async def take_over(self, text: str) -> Session:
-        """Make a session of what an export in JSON lines says.
-
-        Raises:
-            UsageError: It is none, or says what no session can be.
-        """
-        # Long ones take a while.
-        told = await asyncio.to_thread(importing.read, text)
+    async def take_over(self, told: ImportedSession) -> Session:
+        """Store a session that was written out somewhere; nothing of it is ever run again."""
         now = self._clock.now()
         return await self._database.write(lambda tx: imports.take_over(tx, told, self._owner, now))
 

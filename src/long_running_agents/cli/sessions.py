@@ -182,8 +182,12 @@ def import_session(options: Options, path: Path, as_json: bool) -> None:
             f"{path} cannot be read: {error}.", hint="Name a file of UTF-8 text."
         ) from error
 
+    from long_running_agents.agent import importing
+
+    told = importing.read(text)
+
     async def work(service: "SessionService") -> "Session":
-        return await service.take_over(text)
+        return await service.take_over(told)
 
     session = with_sessions(options, work, writes=True)
     if as_json:

@@ -1,11 +1,11 @@
 """Sessions: begin, list, read, rename, copy, take out and in, delete."""
 
+import asyncio
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Body, Query, Request, Response
 
-from long_running_agents.agent import saying
-from long_running_agents.agent.importing import MOST
+from long_running_agents.agent import importing, saying
 from long_running_agents.app import App
 from long_running_agents.domain.ids import SessionId
 from long_running_agents.errors import UsageError
@@ -151,12 +151,14 @@ class SessionRoutes:
 
     async def take_over(self, caller: Chatting, request: Request) -> SessionTold:
         """Make a session of what an export in JSON lines says; its calls are never run again."""
-        raw = await bodies.read(request, MOST)
+        raw = await bodies.read(request, importing.MOST)
         try:
             text = raw.decode("utf-8")
         except UnicodeDecodeError:
             raise UsageError("The body is not UTF-8.", hint="Send an export as it is.") from None
-        session = await self._app.sessions.of(caller.owner).take_over(text)
+        # Long ones take a while.
+        told = await asyncio.to_thread(importing.read, text)
+        session = await self._app.sessions.of(caller.owner).take_over(told)
         return await self._told(caller.owner, session.id)
 
     async def _told(self, owner: str, session_id: SessionId) -> SessionTold:
