@@ -16,7 +16,7 @@ MOST = 8 << 20
 """Bytes of the longest JSON body."""
 
 _TOO_LARGE = 413
-_NOT_JSON = 415
+_OTHER_KIND = 415
 
 
 async def read(request: Request, most: int) -> bytes:
@@ -33,6 +33,17 @@ async def read(request: Request, most: int) -> bytes:
             raise HTTPException(_TOO_LARGE, f"The body has more than {most} bytes.")
         pieces.append(piece)
     return b"".join(pieces)
+
+
+def expect(request: Request, kind: str) -> None:
+    """See that a body says it is of a kind that no form of another site can send.
+
+    Raises:
+        HTTPException: It says something else, or nothing.
+    """
+    said = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if said != kind:
+        raise HTTPException(_OTHER_KIND, f"The body has to be {kind!r}.")
 
 
 class JsonRequest(Request):
@@ -54,10 +65,7 @@ class JsonRequest(Request):
             HTTPException: It is too long, or says that it is something else.
         """
         if not hasattr(self, "_json"):
-            kind = self.headers.get("content-type", "").partition(";")[0].strip().lower()
-            if kind != "application/json":
-                # Also what a form of another site could send without asking.
-                raise HTTPException(_NOT_JSON, "The body has to be 'application/json'.")
+            expect(self, "application/json")
             self._json: Any = strict_json.parse(await self.body())
         return self._json
 

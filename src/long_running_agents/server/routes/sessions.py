@@ -151,6 +151,7 @@ class SessionRoutes:
 
     async def take_over(self, caller: Chatting, request: Request) -> SessionTold:
         """Make a session of what an export in JSON lines says; its calls are never run again."""
+        bodies.expect(request, _LINES)
         raw = await bodies.read(request, importing.MOST)
         try:
             text = raw.decode("utf-8")
