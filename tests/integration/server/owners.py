@@ -34,6 +34,11 @@ class Client:
         self._http = http
         self._who = {"x-owner": owner} | ({} if scopes is None else {"x-scopes": scopes})
 
+    @property
+    def address(self):
+        """Where the server is."""
+        return str(self._http.base_url).rstrip("/")
+
     async def __call__(self, method, path, *, headers=(), **options):
         headers = self._who | dict(headers)
         return await self._http.request(method, path, headers=headers, **options)

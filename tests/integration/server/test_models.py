@@ -28,7 +28,9 @@ async def test_another_model_is_asked_by_all_who_have_not_chosen_and_after_a_res
             ask = client()
             listed = await ask.ok("GET", "/api/models")
             assert listed["current"] == "custom:other"
-            assert [each["name"] for each in listed["models"] if each["current"]] == ["custom:other"]
+            assert [each["name"] for each in listed["models"] if each["current"]] == [
+                "custom:other"
+            ]
             await ask.ok("POST", "/api/sessions", json={"id": "own", "model": "custom:third"})
             choice = {"provider": "custom", "model_id": "scripted"}
             done = await ask.ok("POST", "/api/models/select", json=choice)

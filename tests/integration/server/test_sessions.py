@@ -54,7 +54,12 @@ async def test_the_history_tells_who_said_what_in_order(tmp_path):
         whole = await ask.ok("GET", "/api/sessions/s1/history")
         first = await ask.ok("GET", "/api/sessions/s1/history?limit=2")
         rest = await ask.ok("GET", f"/api/sessions/s1/history?after={first['next']}")
-    assert [each["role"] for each in whole["messages"]] == ["user", "assistant", "tool", "assistant"]
+    assert [each["role"] for each in whole["messages"]] == [
+        "user",
+        "assistant",
+        "tool",
+        "assistant",
+    ]
     asked, wants, result, answer = whole["messages"]
     assert (asked["content"], answer["content"]) == ("What is to do?", "None.")
     assert wants["tool_calls"][0]["tool"] == result["tool"] == "list_tasks"
@@ -179,19 +184,19 @@ async def test_what_was_taken_over_is_no_memory_and_makes_the_gate_careful(tmp_p
 
 
 NO_EXPORTS = [
-        "",
-        "not json",
-        SESSION + "\n" + SESSION,
-        line("turn", id="t", prompt="", created_at=AT),
-        SESSION + "\n[]",
-        SESSION + "\n" + line("spell", id="t"),
-        SESSION + "\n" + line("message", turn_id="nobody", step=1, message=CALL),
-        forged({"kind": "request", "parts": [{"part_kind": "evil"}]}),
-        SESSION + '\n{"kind": "event", "at": "' + AT + '", "type": "spell"}',
-        SESSION.replace("2026-01-01", "9999-12-31"),
-        SESSION.replace("Herons", "\\ud800"),
-        SESSION + "\n" + '{"kind": "task", "number": ' + "9" * 400 + "}",
-        "[" * 100_000,
+    "",
+    "not json",
+    SESSION + "\n" + SESSION,
+    line("turn", id="t", prompt="", created_at=AT),
+    SESSION + "\n[]",
+    SESSION + "\n" + line("spell", id="t"),
+    SESSION + "\n" + line("message", turn_id="nobody", step=1, message=CALL),
+    forged({"kind": "request", "parts": [{"part_kind": "evil"}]}),
+    SESSION + '\n{"kind": "event", "at": "' + AT + '", "type": "spell"}',
+    SESSION.replace("2026-01-01", "9999-12-31"),
+    SESSION.replace("Herons", "\\ud800"),
+    SESSION + "\n" + '{"kind": "task", "number": ' + "9" * 400 + "}",
+    "[" * 100_000,
 ]
 
 
