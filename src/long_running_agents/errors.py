@@ -14,7 +14,8 @@
     │   └── AddressRefused    the address is private, or not on the allow-list
     ├── Busy                  right request, wrong moment; wait, or stop what is running
     │   ├── HomeBusy          another process owns this home
-    │   └── TooMany           too many requests; wait as long as the answer says
+    │   ├── TooMany           too many requests; wait as long as the answer says
+    │   └── Taken             there is something of this name already; choose another
     ├── LimitReached          a budget was used up; raise it, or go on in a new turn
     ├── Unavailable           something outside us did not answer; try again
     │   ├── ModelUnavailable  the model's server failed, and so did every fallback
@@ -147,6 +148,12 @@ class TooMany(Busy):
         super().__init__(message, hint=hint)
         self.seconds = seconds
         """How long to wait."""
+
+
+class Taken(Busy):
+    """The name is used already."""
+
+    code = "taken"
 
 
 class LimitReached(LraError):

@@ -10,6 +10,7 @@ from typing_extensions import override
 
 from long_running_agents.domain.redaction import Redactor
 
+_OURS = "long_running_agents"
 _SIZE = 5_000_000
 _KEPT = 3
 
@@ -45,3 +46,13 @@ def log_to(folder: Path, level: str, redact: Redactor) -> Generator[None]:
             logger.removeHandler(handler)
             logger.setLevel(own)
         handler.close()
+
+
+def level() -> str:
+    """How much our log says now."""
+    return logging.getLevelName(logging.getLogger(_OURS).getEffectiveLevel())
+
+
+def set_level(name: str) -> None:
+    """Let our log say more or less, until the home is closed."""
+    logging.getLogger(_OURS).setLevel(name)

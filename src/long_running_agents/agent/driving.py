@@ -73,6 +73,7 @@ class TurnDriver:
         self._view = view
         self._settled = _nobody
         self._engine: Engine | None = None
+        self._closed = False
         self._stopping: set[TurnId] = set()
         self._running: dict[TurnId, asyncio.Event] = {}
         """Set when a turn's work is over, for now or for good."""
@@ -91,6 +92,11 @@ class TurnDriver:
         for turn in await self._database.read(turns.unfinished):
             await self.submit(turn)
         await self.expire()
+
+    @property
+    def ready(self) -> bool:
+        """Whether it takes up work."""
+        return self._engine is not None and not self._closed
 
     @property
     def busy(self) -> int:
@@ -155,6 +161,7 @@ class TurnDriver:
 
     def close(self) -> None:
         """Let no question expire any more; the next to open the home looks after them."""
+        self._closed = True
         self._alarm.close()
 
     async def run(self, turn_id: str) -> None:
