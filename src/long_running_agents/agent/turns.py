@@ -185,6 +185,13 @@ class TurnService:
         await self._driver.stop(turn)
         return await self.get(turn.id)
 
+    async def stop_turn(self, turn_id: TurnId) -> Turn:
+        """Stop one turn, wherever in its session's line it is; one that has ended stays as it is."""
+        turn = await self.get(turn_id)
+        if not turn.status.ended:
+            await self._driver.stop(turn)
+        return await self.get(turn_id)
+
     async def answer(
         self,
         approval_id: ApprovalId,

@@ -10,6 +10,8 @@ from long_running_agents.app import App
 from long_running_agents.domain.ports import Clock
 from long_running_agents.server.failures import ErrorBody, handle_failures
 from long_running_agents.server.guard import Guard
+from long_running_agents.server.openai.chat import ChatRoutes
+from long_running_agents.server.openai.models import ModelRoutes
 from long_running_agents.server.routes.status import StatusRoutes
 
 _ERRORS: dict[int | str, dict[str, Any]] = {
@@ -39,6 +41,10 @@ def api(app: App, clock: Clock) -> FastAPI:
         responses=_ERRORS,
     )
     handle_failures(served)
-    for routes in (StatusRoutes(app, clock),):
+    for routes in (
+        StatusRoutes(app, clock),
+        ModelRoutes(app, clock),
+        ChatRoutes(app, clock),
+    ):
         served.include_router(routes.router())
     return served
