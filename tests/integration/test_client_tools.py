@@ -142,7 +142,10 @@ async def test_a_result_is_somebody_elses_words(tmp_path):
         )
         log = await app.database.read(lambda tx: decisions.newest(tx, "me", limit=9))
     assert web.done == []
-    assert [(each.tool, each.decision) for each in log] == [("web_fetch", "deny"), ("look", "allow")]
+    assert [(each.tool, each.decision) for each in log] == [
+        ("web_fetch", "deny"),
+        ("look", "allow"),
+    ]
 
 
 async def test_where_two_tools_have_one_name_the_client_means_its_own(tmp_path):

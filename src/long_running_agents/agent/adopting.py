@@ -67,9 +67,7 @@ def _adopt(tx: Transaction, session: Session, exchange: Exchange, now: datetime)
     turn = turns.accept(tx, turn)
     log = [
         transcript.stored(ModelRequest(parts=[UserPromptPart(exchange.said)]), 1),
-        transcript.stored(
-            ModelResponse(parts=[TextPart(exchange.answered)], model_name=_MODEL), 1
-        ),
+        transcript.stored(ModelResponse(parts=[TextPart(exchange.answered)], model_name=_MODEL), 1),
     ]
     messages.append(tx, session.id, turn.id, log, now)
     turns.move(tx, turn, TurnStatus.DONE, now=now, answer=exchange.answered)

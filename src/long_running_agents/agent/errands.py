@@ -97,9 +97,7 @@ class Errands:
         """
         choices = self._models.choices(errand.model)
         listener = _Deaf(choices[0].name)
-        model = ListeningModel(
-            choices, retries=self._retries, clock=self._clock, listener=listener
-        )
+        model = ListeningModel(choices, retries=self._retries, clock=self._clock, listener=listener)
         messages = _messages(errand)
         settings = self._settings(errand, choices[0].model)
         response = await model.request(messages, settings, ModelRequestParameters())

@@ -186,7 +186,7 @@ class TurnService:
         return await self.get(turn.id)
 
     async def stop_turn(self, turn_id: TurnId) -> Turn:
-        """Stop one turn, wherever in its session's line it is; one that has ended stays as it is."""
+        """Stop one turn, wherever in its session's line it is; one that has ended stays so."""
         turn = await self.get(turn_id)
         if not turn.status.ended:
             await self._driver.stop(turn)

@@ -12,6 +12,7 @@ from long_running_agents.server.failures import ErrorBody, handle_failures
 from long_running_agents.server.guard import Guard
 from long_running_agents.server.openai.chat import ChatRoutes
 from long_running_agents.server.openai.models import ModelRoutes
+from long_running_agents.server.openai.responses import ResponseRoutes
 from long_running_agents.server.routes.status import StatusRoutes
 
 _ERRORS: dict[int | str, dict[str, Any]] = {
@@ -45,6 +46,7 @@ def api(app: App, clock: Clock) -> FastAPI:
         StatusRoutes(app, clock),
         ModelRoutes(app, clock),
         ChatRoutes(app, clock),
+        ResponseRoutes(app, clock),
     ):
         served.include_router(routes.router())
     return served

@@ -44,7 +44,7 @@ class ChatRoutes:
     async def complete(
         self, body: ChatRequest, http: Request, caller: Chatting, manner: Mannered
     ) -> Response:
-        """Answer a conversation. The model is the agent; ours and the client's tools are offered."""
+        """Answer a conversation. The model is the agent, with its tools and the client's."""
         asked = body.request(manner.session)
         metadata = body.metadata.model_dump() if body.metadata else {}
         if errands.is_errand(asked.said, metadata, tools=bool(asked.tools), stream=asked.stream):

@@ -71,7 +71,7 @@ class Completion:
         chunks = [self._chunk({"tool_calls": made})] if made else []
         chunks.append(self._chunk({}, finish))
         if self.usage:
-            last = {**self._frame("chat.completion.chunk"), "choices": []}
+            last: Json = {**self._frame("chat.completion.chunk"), "choices": []}
             chunks.append(event({**last, "usage": used(self.before, spent)}))
         return [*chunks, DONE]
 

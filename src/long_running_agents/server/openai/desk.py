@@ -160,9 +160,7 @@ class Desk:
         sessions = self._app.sessions.of(caller.owner)
         return (await sessions.fork(previous.session_id, at=previous.id)).id
 
-    async def _go_on(
-        self, caller: Caller, turn: Turn, new: Newest, manner: Manner
-    ) -> Following:
+    async def _go_on(self, caller: Caller, turn: Turn, new: Newest, manner: Manner) -> Following:
         turns, conversations = self._turns(caller), self._conversations(caller)
         after = await conversations.position(turn.session_id)
         listener = turns.listen(turn.session_id, after)

@@ -16,7 +16,9 @@ _USER = (
 )
 _SYSTEM = (
     # aider.
-    re.compile(r"\A\s*You are an expert software engineer that generates concise,[\s\\]+one-line Git"),
+    re.compile(
+        r"\A\s*You are an expert software engineer that generates concise,[\s\\]+one-line Git"
+    ),
     # opencode.
     re.compile(r"\A\s*You are a title generator\."),
     # LobeChat and others.

@@ -13,6 +13,7 @@ from long_running_agents.domain.events import (
     Event,
     Passing,
     RequestRetried,
+    StepBegan,
     TextWritten,
     ToolCalled,
     ToolReturned,
@@ -38,6 +39,7 @@ class Rest:
     """All words that were passed on."""
 
 
+Resting = tuple[Turn, Sequence[ToolCallRecord]]
 Piece = str | Rest
 """A few more words, or the end."""
 
@@ -139,17 +141,9 @@ class Following:
             for text in await self._catch_up():
                 yield text
         resting = asyncio.ensure_future(self._resting())
-        hearing: asyncio.Future[Heard] | None = None
         try:
-            while True:
-                hearing = hearing or asyncio.ensure_future(anext(self._listener))
-                await asyncio.wait({resting, hearing}, return_when=asyncio.FIRST_COMPLETED)
-                if hearing.done():
-                    heard, hearing = hearing.result(), None
-                    if text := self._hear(heard):
-                        yield text
-                elif resting.done():
-                    break
+            async for text in self._words(resting):
+                yield text
             turn, calls = resting.result()
             # The bell may be behind; the log is not.
             for text in await self._catch_up():
@@ -157,17 +151,31 @@ class Following:
             self.rest = Rest(turn, calls, self._failure, self._sayer.sent)
             yield self.rest
         finally:
-            for task in (resting, hearing):
-                if task is not None:
-                    task.cancel()
+            resting.cancel()
             await self._listener.aclose()
+
+    async def _words(self, resting: asyncio.Future[Resting]) -> AsyncGenerator[str]:
+        """What is heard until the turn has come to rest."""
+        hearing: asyncio.Future[Heard] | None = None
+        try:
+            while True:
+                hearing = hearing or asyncio.ensure_future(anext(self._listener))
+                await asyncio.wait({resting, hearing}, return_when=asyncio.FIRST_COMPLETED)
+                if not hearing.done():
+                    return
+                heard, hearing = hearing.result(), None
+                if text := self._hear(heard):
+                    yield text
+        finally:
+            if hearing is not None:
+                hearing.cancel()
 
     def _hear(self, heard: Heard) -> str:
         if heard.turn_id != self.turn.id:
             return ""
         if isinstance(heard, Passing):
-            spoken = isinstance(heard.delta, WordsArrived | RequestRetried)
-            return self._sayer.words(heard.delta) if spoken else ""
+            delta = heard.delta
+            return "" if isinstance(delta, StepBegan) else self._sayer.words(delta)
         self._moved.set()
         return self._fact(heard.seq, heard.event)
 
@@ -184,7 +192,7 @@ class Following:
         said = [self._fact(recorded.seq, recorded.event) for recorded in told]
         return filter(None, said)
 
-    async def _resting(self) -> tuple[Turn, Sequence[ToolCallRecord]]:
+    async def _resting(self) -> Resting:
         while True:
             turn = await self._turns.settled(self.turn.id)
             if turn.status.ended:

@@ -54,4 +54,6 @@ class ModelRoutes:
         raise NotFound(f"There is no model {name!r}.", hint="/v1/models lists them.")
 
     def _cards(self) -> list[ModelCard]:
-        return [ModelCard(id=name, created=self._created) for name in naming.listed(self._app.loaded)]
+        return [
+            ModelCard(id=name, created=self._created) for name in naming.listed(self._app.loaded)
+        ]

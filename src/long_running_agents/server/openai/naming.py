@@ -50,6 +50,4 @@ def model_for(asked: str, loaded: Loaded, caller: Caller) -> str | None:
         except (ConfigError, NotConfigured) as error:
             raise NotFound(f"The model {asked!r} cannot be asked: {error}") from error
         return asked
-    raise NotFound(
-        f"There is no model {asked!r}.", hint=f"Ask for {', '.join(listed(loaded))}."
-    )
+    raise NotFound(f"There is no model {asked!r}.", hint=f"Ask for {', '.join(listed(loaded))}.")
