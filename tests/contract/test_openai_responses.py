@@ -99,6 +99,21 @@ async def test_tools_go_round(tmp_path, whole):
     assert model.requests[1][-1].parts[0].content == "drops"
 
 
+async def test_a_response_is_found_again(tmp_path):
+    replies = say("I look.", calls=(ToolCall("look", {}, id="c1"),)), say("It rains.")
+    async with talking(tmp_path, *replies) as (_, _, client):
+        first = await client.responses.create(model="lra", input="Weather?", tools=[TOOL])
+        result = {"type": "function_call_output", "call_id": "c1", "output": "drops"}
+        second = await client.responses.create(
+            model="lra", input=[result], previous_response_id=first.id
+        )
+        again = [await client.responses.retrieve(each.id) for each in (first, second)]
+        with pytest.raises(openai.NotFoundError):
+            await client.responses.retrieve("resp_turn_0_0")
+    assert [each.output for each in again] == [first.output, second.output]
+    assert [each.status for each in again] == ["completed", "completed"]
+
+
 async def test_a_failure_inside_a_stream_is_an_event(tmp_path):
     replies = cut(2, "Some words arrive."), fail(400, times=None)
     async with talking(tmp_path, *replies, agent__model__retries=1) as (_, _, client):

@@ -2,15 +2,19 @@
 
 from collections.abc import Sequence
 
-from long_running_agents.agent import adopting
+from pydantic_ai.messages import ModelResponse
+
+from long_running_agents.agent import adopting, transcript
 from long_running_agents.agent.adopting import Exchange
+from long_running_agents.domain.brought import brought
 from long_running_agents.domain.events import Recorded
 from long_running_agents.domain.ids import SessionId
 from long_running_agents.domain.ports import Clock
 from long_running_agents.domain.session import Session
+from long_running_agents.domain.tool import ToolCallRecord
 from long_running_agents.domain.turn import Turn
 from long_running_agents.errors import NotFound
-from long_running_agents.store import conversations, events, sessions, turns
+from long_running_agents.store import conversations, events, ledger, messages, sessions, turns
 from long_running_agents.store.database import Database, Transaction
 
 
@@ -97,6 +101,28 @@ class ConversationService:
         """A turn's events after a number."""
         found = await self._database.read(lambda tx: events.of_turn(tx, turn.id))
         return [recorded for recorded in found if recorded.seq > after]
+
+    async def since(self, turn: Turn, step: int) -> tuple[str, Sequence[ToolCallRecord]]:
+        """What a turn said after a step, up to the next calls for its client, and those."""
+        mine = brought(turn.client_tools).names
+
+        def work(tx: Transaction) -> tuple[str, list[ToolCallRecord]]:
+            calls = [call for call in ledger.of_turn(tx, turn.id) if call.tool in mine]
+            last = min((call.step for call in calls if call.step > step), default=None)
+            log = [
+                message
+                for message in messages.of_turn(tx, turn.id)
+                if message.step > step and (last is None or message.step <= last)
+            ]
+            said = [
+                transcript.text_of(each)
+                for each in transcript.loaded(log)
+                if isinstance(each, ModelResponse)
+            ]
+            text = "\n\n".join(filter(None, said))
+            return text, [call for call in calls if call.step == last]
+
+        return await self._database.read(work)
 
     async def adopt(self, exchanges: Sequence[Exchange]) -> Session:
         """Begin a session with what was said elsewhere."""

@@ -47,6 +47,28 @@ class ErrorBody(BaseModel):
     fields: list[WrongField] = []
 
 
+class OpenAIError(BaseModel):
+    """What went wrong, as clients of OpenAI's protocols read it."""
+
+    message: str
+    type: str
+    param: str | None = None
+    """The field that is wrong."""
+    code: str
+
+
+class OpenAIErrorBody(BaseModel):
+    """The body of every response there that is not a success."""
+
+    error: OpenAIError
+
+
+OPENAI_ERRORS: dict[int | str, dict[str, Any]] = {
+    status: {"model": OpenAIErrorBody} for status in ("4XX", "5XX")
+}
+"""What the routes of these protocols say about their errors."""
+
+
 class Refusal(JSONResponse):
     """An error, in the shape that the path it is asked for makes one expect."""
 
@@ -62,8 +84,8 @@ class Refusal(JSONResponse):
             await super().__call__(scope, receive, send)
             return
         status = openai_status(self.status_code)
-        body = {"error": openai_error(status, self._body)}
-        await JSONResponse(body, status, dict(self._told))(scope, receive, send)
+        body = openai_error(status, self._body)
+        await JSONResponse(body.model_dump(), status, dict(self._told))(scope, receive, send)
 
 
 OPENAI = "/v1/"
@@ -75,26 +97,25 @@ def openai_status(status: int) -> int:
     return HTTPStatus.BAD_REQUEST if status == HTTPStatus.UNPROCESSABLE_ENTITY else status
 
 
-_KINDS = {
+_KINDS: dict[int, str] = {
     HTTPStatus.UNAUTHORIZED: "authentication_error",
     HTTPStatus.FORBIDDEN: "permission_error",
     HTTPStatus.TOO_MANY_REQUESTS: "rate_limit_error",
 }
 
 
-def openai_error(status: int, body: ErrorBody) -> dict[str, str | None]:
+def openai_error(status: int, body: ErrorBody) -> OpenAIErrorBody:
     """An error as such clients read it."""
-    usual = "server_error" if status >= HTTPStatus.INTERNAL_SERVER_ERROR else _INVALID
+    ours = status >= HTTPStatus.INTERNAL_SERVER_ERROR
+    usual = "server_error" if ours else "invalid_request_error"
     wrong = [field.field.removeprefix("body.") for field in body.fields]
-    return {
-        "message": f"{body.message} {body.hint}".rstrip(),
-        "type": _KINDS.get(HTTPStatus(status), usual),
-        "param": wrong[0] if wrong else None,
-        "code": body.code,
-    }
-
-
-_INVALID = "invalid_request_error"
+    error = OpenAIError(
+        message=f"{body.message} {body.hint}".rstrip(),
+        type=_KINDS.get(status, usual),
+        param=wrong[0] if wrong else None,
+        code=body.code,
+    )
+    return OpenAIErrorBody(error=error)
 
 
 def refusal(error: LraError, headers: Mapping[str, str] | None = None) -> JSONResponse:

@@ -1,4 +1,4 @@
-"""What becomes of the requests of OpenAI clients: sessions, tools, errands, and going away."""
+"""What becomes of the requests of OpenAI clients: sessions, tools, chores, and going away."""
 
 import asyncio
 import json
@@ -12,10 +12,12 @@ from tests.integration.stories import hands
 from long_running_agents.clock import SystemClock
 from long_running_agents.domain.token import Caller, Scope
 from long_running_agents.domain.turn import TurnStatus
-from long_running_agents.server.asgi import api
+from long_running_agents.server.asgi import api, create_app
 from long_running_agents.server.callers import CALLER
+from long_running_agents.server.openai.line import PATIENCE, SIGN
 from long_running_agents.store import ledger, taints, usage
 from long_running_agents.testing import (
+    FrozenClock,
     ScriptedModel,
     ToolCall,
     call,
@@ -227,7 +229,7 @@ async def test_tools_are_offered_as_they_are_chosen(tmp_path):
 TITLE = "### Task:\nGenerate a concise, 3-5 word title.\n### Chat History:\nUSER: Hi"
 
 
-async def test_errands_leave_no_session_and_no_memory_but_are_on_the_books(tmp_path):
+async def test_chores_leave_no_session_and_no_memory_but_are_on_the_books(tmp_path):
     model = ScriptedModel([say("Greetings", output_tokens=2), say("Tags")])
     async with served(tmp_path, model=model) as (app, client):
         assert (await chat(client, user(TITLE), max_tokens=9))["content"] == "Greetings"
@@ -240,7 +242,7 @@ async def test_errands_leave_no_session_and_no_memory_but_are_on_the_books(tmp_p
     assert len(model.requests[0]) == 1
 
 
-async def test_an_errand_does_not_wait_for_the_turn(tmp_path):
+async def test_an_chore_does_not_wait_for_the_turn(tmp_path):
     async with served(tmp_path, hang(), say("Title")) as (app, client):
         talking = asyncio.create_task(chat(client, user("Think long")))
         await begun(app)
@@ -262,7 +264,7 @@ async def stopped(listening):
             return
 
 
-async def test_an_errand_has_a_budget(tmp_path):
+async def test_an_chore_has_a_budget(tmp_path):
     async with served(tmp_path, agent__limits__tokens=20) as (_, client):
         status, error = await refused(client, user(TITLE))
         assert (status, error["code"]) == (402, "limit_reached")
@@ -470,6 +472,31 @@ async def test_who_may_ask_for_which_model(tmp_path):
         turns = [turn for preview in await app.sessions.previews()
                  for turn in await app.sessions.turns(preview.session.id)]  # fmt: skip
     assert {turn.model for turn in turns} == {"openai:gpt-5", "openai:gpt-4"}
+
+
+async def test_silence_is_broken_by_signs_of_life(tmp_path):
+    clock = FrozenClock()
+    async with (
+        make_app(tmp_path, model=ScriptedModel([hang()])) as app,
+        listening_app(create_app(app, clock)) as address,
+        httpx2.AsyncClient(base_url=address, timeout=30) as client,
+    ):
+        passing = asyncio.create_task(time_passes(clock, PATIENCE))
+        async with client.stream("POST", CHAT, json=asked(user("x"), stream=True)) as answer:
+            assert answer.status_code == 200
+            passing.cancel()
+            passing = asyncio.create_task(time_passes(clock, SIGN))
+            lines = answer.aiter_lines()
+            while not (await anext(lines)).startswith(": "):
+                pass
+            passing.cancel()
+
+
+async def time_passes(clock, seconds):
+    """Let time pass until nobody needs it any more."""
+    while True:
+        await clock.advance(seconds)
+        await asyncio.sleep(0.001)
 
 
 async def test_a_stream_is_server_sent_events_to_the_letter(tmp_path):

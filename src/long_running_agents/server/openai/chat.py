@@ -3,7 +3,7 @@
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, Response, StreamingResponse
 
-from long_running_agents.agent.errands import Errand, Errands
+from long_running_agents.agent.chores import Chore, Chores
 from long_running_agents.agent.run_settings import limits_of
 from long_running_agents.app import App
 from long_running_agents.domain.budget import Spent
@@ -12,7 +12,8 @@ from long_running_agents.domain.ports import Clock
 from long_running_agents.domain.session import Mode
 from long_running_agents.domain.token import Caller
 from long_running_agents.server.callers import Chatting
-from long_running_agents.server.openai import errands
+from long_running_agents.server.failures import OPENAI_ERRORS
+from long_running_agents.server.openai import chores
 from long_running_agents.server.openai.chat_request import ChatRequest
 from long_running_agents.server.openai.completion import Completion
 from long_running_agents.server.openai.desk import Desk
@@ -23,7 +24,7 @@ from long_running_agents.server.openai.said import Request as Asked
 
 
 class ChatRoutes:
-    """Chat completions: conversations with the agent, and the errands of front ends."""
+    """Chat completions: conversations with the agent, and the chores of front ends."""
 
     def __init__(self, app: App, clock: Clock) -> None:
         self._app = app
@@ -31,13 +32,13 @@ class ChatRoutes:
         self._desk = Desk(app, clock)
         self._line = Line(clock)
         agent = app.settings.agent
-        self._errands = Errands(
+        self._chores = Chores(
             app.database, clock, app.models, limits_of(agent)[Mode.BOUNDED], agent.model.retries
         )
 
     def router(self) -> APIRouter:
         """What can be asked."""
-        router = APIRouter(tags=["openai"])
+        router = APIRouter(tags=["openai"], responses=OPENAI_ERRORS)
         router.post("/v1/chat/completions", response_model=None)(self.complete)
         return router
 
@@ -47,8 +48,8 @@ class ChatRoutes:
         """Answer a conversation. The model is the agent, with its tools and the client's."""
         asked = body.request(manner.session)
         metadata = body.metadata.model_dump() if body.metadata else {}
-        if errands.is_errand(asked.said, metadata, tools=bool(asked.tools), stream=asked.stream):
-            return await self._errand(body, asked, caller)
+        if chores.is_chore(asked.said, metadata, tools=bool(asked.tools), stream=asked.stream):
+            return await self._chore(body, asked, caller)
         following = await self._desk.begin(caller, asked, manner)
         completion = Completion(
             id=f"chatcmpl-{following.turn.id}-{following.before.steps}",
@@ -61,21 +62,23 @@ class ChatRoutes:
         if asked.stream:
             return await self._line.streamed(client, following, completion.chunks)
         rest = await self._line.whole(client, following)
-        return rest if isinstance(rest, Response) else JSONResponse(completion.whole(rest))
+        if isinstance(rest, Response):
+            return rest
+        return JSONResponse(completion.whole(rest), headers=dict(client.headers))
 
-    async def _errand(self, body: ChatRequest, asked: Asked, caller: Caller) -> Response:
-        done = await self._errands.run(
+    async def _chore(self, body: ChatRequest, asked: Asked, caller: Caller) -> Response:
+        done = await self._chores.run(
             caller.owner,
-            Errand(
+            Chore(
                 instructions=asked.instructions,
-                words=errands.words(asked.said),
+                words=chores.words(asked.said),
                 model=model_for(body.model, self._app.loaded, caller),
                 most=body.max_completion_tokens or body.max_tokens,
             ),
         )
         now, spent = self._clock.now(), Spent().after_step(done.usage, tool_calls=0, seconds=0)
         completion = Completion(
-            id=f"chatcmpl-{new_id('errand', now)}",
+            id=f"chatcmpl-{new_id('chore', now)}",
             created=int(now.timestamp()),
             model=body.model,
             before=Spent(),

@@ -91,7 +91,7 @@ def event(data: Json) -> str:
 def broken(error: LraError) -> Json:
     """What went wrong after the first word."""
     body = ErrorBody(code=error.code, message=error.message, hint=error.hint)
-    return {"error": openai_error(error.http_status, body)}
+    return openai_error(error.http_status, body).model_dump()
 
 
 def finish_of(rest: Rest) -> str:

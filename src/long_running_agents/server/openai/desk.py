@@ -9,6 +9,7 @@ from long_running_agents.agent.turns import TurnService
 from long_running_agents.app import App
 from long_running_agents.domain import ids
 from long_running_agents.domain.brought import Brought
+from long_running_agents.domain.events import TurnFailed
 from long_running_agents.domain.ids import SessionId, TurnId, new_id
 from long_running_agents.domain.ports import Clock
 from long_running_agents.domain.token import Caller
@@ -28,7 +29,7 @@ from long_running_agents.server.openai.said import (
     newest,
 )
 
-_RESPONSE = re.compile(r"resp_(turn_[0-9a-z]+)_\d+")
+_RESPONSE = re.compile(r"resp_(turn_[0-9a-z]+)_(\d{1,9})")
 
 
 def response_id(following: Following) -> str:
@@ -66,6 +67,33 @@ class Desk:
         words = new.words[-1] if request.session else "\n\n".join(new.words)
         return await self._start(caller, request, session, words, manner, model)
 
+    async def response(self, caller: Caller, name: str) -> tuple[Turn, int]:
+        """The turn that a response is of, and how far that had come before it.
+
+        Raises:
+            NotFound: There is none, or it is somebody else's.
+        """
+        named = _RESPONSE.fullmatch(name)
+        if named is None:
+            raise NotFound(f"No response {name!r}.")
+        try:
+            return await self._turns(caller).get(TurnId(named[1])), int(named[2])
+        except NotFound as error:
+            raise NotFound(f"No response {name!r}.") from error
+
+    async def now(self, caller: Caller, name: str) -> Rest:
+        """A response as it stands now, whether the turn has come to rest or not.
+
+        Raises:
+            NotFound: There is none, or it is somebody else's.
+        """
+        turn, step = await self.response(caller, name)
+        text, calls = await self._conversations(caller).since(turn, step)
+        failed = turn.status is TurnStatus.FAILED
+        failure = TurnFailed(code="failed", message=turn.error) if failed else None
+        limit = [turn.answer] if turn.status is TurnStatus.LIMITED else []
+        return Rest(turn, calls, failure, "\n\n".join(filter(None, [text, *limit])))
+
     def client(
         self,
         http: HttpRequest,
@@ -83,7 +111,8 @@ class Desk:
             if not manner.detached:
                 await self._turns(caller).stop_turn(following.turn.id)
 
-        return Client(http=http, keep=keep, leave=leave)
+        told = {"X-LRA-Session": following.turn.session_id, "X-LRA-Turn": following.turn.id}
+        return Client(http=http, keep=keep, leave=leave, headers=told)
 
     async def _keep(self, caller: Caller, request: Request, rest: Rest) -> None:
         """Remember the conversation as the client will tell it next time."""
@@ -101,13 +130,7 @@ class Desk:
     async def _previous(self, caller: Caller, request: Request) -> Turn | None:
         if request.previous is None:
             return None
-        named = _RESPONSE.fullmatch(request.previous)
-        if named is None:
-            raise NotFound(f"No response {request.previous!r}.")
-        try:
-            return await self._turns(caller).get(TurnId(named[1]))
-        except NotFound as error:
-            raise NotFound(f"No response {request.previous!r}.") from error
+        return (await self.response(caller, request.previous))[0]
 
     async def _waiting(
         self,

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Iterator, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass
 
 from long_running_agents.agent.conversations import ConversationService
@@ -142,8 +143,9 @@ class Following:
                 yield text
         resting = asyncio.ensure_future(self._resting())
         try:
-            async for text in self._words(resting):
-                yield text
+            async with aclosing(self._words(resting)) as words:
+                async for text in words:
+                    yield text
             turn, calls = resting.result()
             # The bell may be behind; the log is not.
             for text in await self._catch_up():

@@ -1,8 +1,9 @@
 """The line to a client: words as they come, a sign of life between them, and its going away."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import aclosing
+from dataclasses import dataclass, field
 from typing import Any
 
 from fastapi import Request as HttpRequest
@@ -38,6 +39,8 @@ class Client:
     """Remembers how the turn came to rest, before the client hears of it."""
     leave: Callable[[], Awaitable[None]]
     """What is done when the client goes away before that."""
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    """What a response says beside its body."""
 
 
 class Line:
@@ -56,11 +59,11 @@ class Line:
         ending = asyncio.ensure_future(_end(self._kept(client, following)))
         try:
             if not await self._unless_gone(client, ending):
+                self._part(client, following)
                 return Response(status_code=_GONE)
             rest = ending.result()
         finally:
             ending.cancel()
-            self._part(client, following)
         return _refused(rest) or rest
 
     async def streamed(self, client: Client, following: Following, render: Render) -> Response:
@@ -71,30 +74,28 @@ class Line:
         pieces = self._kept(client, following)
         first = asyncio.ensure_future(anext(pieces))
         try:
-            if not await self._unless_gone(client, first, PATIENCE):
-                await self._close(first, pieces)
-                self._part(client, following)
-                return Response(status_code=_GONE)
-        except BaseException:
-            await self._close(first, pieces)
-            self._part(client, following)
+            there = await self._unless_gone(client, first, PATIENCE)
+        except asyncio.CancelledError:
+            first.cancel()
             raise
+        if not there:
+            first.cancel()
+            self._part(client, following)
+            return Response(status_code=_GONE)
         if first.done() and isinstance(rest := first.result(), Rest):
             refused = _refused(rest)
             if refused is not None:
                 await pieces.aclose()
                 return refused
-        chunks = render(_from(first, pieces))
-        return EventStream(
-            self._alive(chunks),
-            lambda: self._part(client, following),
-        )
+        chunks = self._alive(render(_from(first, pieces)))
+        return EventStream(chunks, client.headers, lambda: self._part(client, following))
 
     async def _kept(self, client: Client, following: Following) -> AsyncGenerator[Piece]:
-        async for piece in following.pieces():
-            if isinstance(piece, Rest) and piece.turn.status in _GOOD:
-                await client.keep(piece)
-            yield piece
+        async with aclosing(following.pieces()) as pieces:
+            async for piece in pieces:
+                if isinstance(piece, Rest) and piece.turn.status in _GOOD:
+                    await client.keep(piece)
+                yield piece
 
     async def _unless_gone(
         self, client: Client, wanted: asyncio.Future[Any], seconds: float | None = None
@@ -139,21 +140,18 @@ class Line:
             self._farewells.add(farewell)
             farewell.add_done_callback(self._farewells.discard)
 
-    @staticmethod
-    async def _close(first: asyncio.Future[Piece], pieces: AsyncGenerator[Piece]) -> None:
-        first.cancel()
-        await asyncio.wait([first])
-        await pieces.aclose()
-
 
 _GOOD = (TurnStatus.DONE, TurnStatus.LIMITED, TurnStatus.WAITING)
 
 
 class EventStream(StreamingResponse):
-    """Server-sent events; whoever made it hears when it is over, whichever way."""
+    """Server-sent events; whoever made it hears when the client has them all, or has gone."""
 
-    def __init__(self, content: AsyncGenerator[str], over: Callable[[], None]) -> None:
-        super().__init__(content, media_type="text/event-stream", headers=_HEADERS)
+    def __init__(
+        self, content: AsyncGenerator[str], headers: Mapping[str, str], over: Callable[[], None]
+    ) -> None:
+        told = {**_HEADERS, **headers}
+        super().__init__(content, media_type="text/event-stream", headers=told)
         self._over = over
 
     @override
@@ -161,8 +159,13 @@ class EventStream(StreamingResponse):
         """Answer."""
         try:
             await super().__call__(scope, receive, send)
-        finally:
+        except asyncio.CancelledError:
+            # The server ends, and not the client: the turn goes on when the home is opened again.
+            raise
+        except BaseException:
             self._over()
+            raise
+        self._over()
 
 
 def failure_of(rest: Rest) -> LraError | None:
@@ -195,18 +198,20 @@ async def _from(
     first: asyncio.Future[Piece], rest: AsyncGenerator[Piece]
 ) -> AsyncGenerator[Piece | LraError]:
     try:
-        yield await first
-        async for piece in rest:
-            yield piece
+        async with aclosing(rest):
+            yield await first
+            async for piece in rest:
+                yield piece
     except LraError as error:
         # Too late for a status of its own.
         yield error
 
 
 async def _end(pieces: AsyncGenerator[Piece]) -> Rest:
-    async for piece in pieces:
-        if isinstance(piece, Rest):
-            return piece
+    async with aclosing(pieces):
+        async for piece in pieces:
+            if isinstance(piece, Rest):
+                return piece
     raise AssertionError("a turn comes to rest")
 
 

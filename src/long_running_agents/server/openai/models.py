@@ -6,7 +6,8 @@ from pydantic import BaseModel
 from long_running_agents.app import App
 from long_running_agents.domain.ports import Clock
 from long_running_agents.errors import NotFound
-from long_running_agents.server.callers import Reading
+from long_running_agents.server.callers import Chatting
+from long_running_agents.server.failures import OPENAI_ERRORS
 from long_running_agents.server.openai import naming
 
 
@@ -35,17 +36,17 @@ class ModelRoutes:
 
     def router(self) -> APIRouter:
         """What can be asked."""
-        router = APIRouter(tags=["openai"])
+        router = APIRouter(tags=["openai"], responses=OPENAI_ERRORS)
         router.get("/v1/models")(self.models)
         router.get("/v1/models/{name:path}")(self.model)
         return router
 
-    async def models(self, caller: Reading) -> ModelList:
+    async def models(self, caller: Chatting) -> ModelList:
         """List what can be asked: the agent first, then its models."""
         del caller
         return ModelList(data=self._cards())
 
-    async def model(self, name: str, caller: Reading) -> ModelCard:
+    async def model(self, name: str, caller: Chatting) -> ModelCard:
         """Look one up."""
         del caller
         for card in self._cards():

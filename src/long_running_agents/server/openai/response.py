@@ -33,6 +33,13 @@ class Answer:
         output += [_call(call, call.args, "completed") for call in rest.calls]
         return self._ended(rest.turn, output)
 
+    def standing(self, rest: Rest) -> Json:
+        """As it stands now: it may be in the making, or have failed."""
+        if not rest.calls and not rest.turn.status.settled:
+            return self.frame("in_progress")
+        error = None if rest.calls else failure_of(rest)
+        return self.whole(rest) if error is None else self.frame("failed", error=_error(error))
+
     async def events(self, pieces: Pieces) -> AsyncGenerator[str]:
         """Event by event."""
         stream = _Stream(self)

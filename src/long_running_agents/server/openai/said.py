@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -18,7 +17,7 @@ MOST_CHARACTERS = 200_000
 MOST_INSTRUCTIONS = 60_000
 """Characters of a client's instructions."""
 
-_DETAILS = re.compile(r"<details\b.*?</details>", re.DOTALL)
+_OPENS, _CLOSES = "<details", "</details>"
 
 
 class Role(StrEnum):
@@ -148,5 +147,18 @@ def exchanges(said: Sequence[Said]) -> list[Exchange]:
 
 def _plain(text: str) -> str:
     # Half a character cannot be encoded; a conversation with one is still a conversation.
-    shown = " ".join(_DETAILS.sub(" ", text).split())
+    shown = " ".join(_unfolded(text).split())
     return shown.encode("utf-8", "replace").decode()
+
+
+def _unfolded(text: str) -> str:
+    """A text without what is folded away in it. By hand: a pattern would look for ends for ever."""
+    kept: list[str] = []
+    place = 0
+    while (start := text.find(_OPENS, place)) >= 0:
+        end = text.find(_CLOSES, start)
+        if end < 0:
+            break
+        kept.append(text[place:start])
+        place = end + len(_CLOSES)
+    return " ".join([*kept, text[place:]])

@@ -1,4 +1,4 @@
-"""Which requests are errands: titles, tags and the like, that front ends ask beside a chat."""
+"""Which requests are chores: titles, tags and the like, that front ends ask beside a chat."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -26,15 +26,15 @@ _SYSTEM = (
 )
 
 
-def is_errand(
+def is_chore(
     said: Sequence[Said], metadata: Mapping[str, object], *, tools: bool, stream: bool
 ) -> bool:
-    """Whether a request is an errand, and not a part of a conversation.
+    """Whether a request is a chore, and not a part of a conversation.
 
     Args:
         said: What it says.
         metadata: What it says of itself.
-        tools: Whether it brings tools: no errand does.
+        tools: Whether it brings tools: no chore does.
         stream: Whether the answer is wanted word by word.
     """
     if tools:
@@ -50,5 +50,5 @@ def is_errand(
 
 
 def words(said: Sequence[Said]) -> str:
-    """All that an errand says beside its instructions, as one text."""
+    """All that a chore says beside its instructions, as one text."""
     return "\n\n".join(each.text for each in said if each.role in (Role.USER, Role.ASSISTANT))

@@ -1,4 +1,4 @@
-"""Errands: small things a program asks beside a conversation, such as a title for it.
+"""Chores: small things a program asks beside a conversation, such as a title for it.
 
 The model answers, and that is all: no session, no tools, no memory, and no place in any line. What
 it used is on the books like everything else.
@@ -32,7 +32,7 @@ NO_SESSION = SessionId("")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Errand:
+class Chore:
     """What is asked."""
 
     instructions: str
@@ -52,7 +52,7 @@ class Done:
 
 
 class _Deaf:
-    """Nobody listens to the words of an errand."""
+    """Nobody listens to the words of a chore."""
 
     def __init__(self, model: str) -> None:
         self.answering = model
@@ -68,14 +68,14 @@ class _Deaf:
         self.answering = answering
 
 
-class Errands:
-    """Runs errands.
+class Chores:
+    """Runs chores.
 
     Args:
         database: Where usage is written down.
         clock: Tells the time.
         models: Whoever knows which models to ask.
-        limits: What a turn may use, and so an errand.
+        limits: What a turn may use, and so a chore.
         retries: How often a request is made again.
     """
 
@@ -89,24 +89,24 @@ class Errands:
         self._retries = retries
         self._prices = PriceList()
 
-    async def run(self, owner: str, errand: Errand) -> Done:
+    async def run(self, owner: str, chore: Chore) -> Done:
         """Let the model answer.
 
         Raises:
             LimitReached: The budget of a turn does not cover it.
         """
-        choices = self._models.choices(errand.model)
+        choices = self._models.choices(chore.model)
         listener = _Deaf(choices[0].name)
         model = ListeningModel(choices, retries=self._retries, clock=self._clock, listener=listener)
-        messages = _messages(errand)
-        settings = self._settings(errand, choices[0].model)
+        messages = _messages(chore)
+        settings = self._settings(chore, choices[0].model)
         response = await model.request(messages, settings, ModelRequestParameters())
         used = self._prices.usage_of(response, messages)
         await self._note(owner, listener.answering, used)
         return Done(text=transcript.text_of(response), usage=used)
 
-    def _settings(self, errand: Errand, model: Model) -> ModelSettings:
-        needed = estimate_tokens(len(errand.instructions) + len(errand.words))
+    def _settings(self, chore: Chore, model: Model) -> ModelSettings:
+        needed = estimate_tokens(len(chore.instructions) + len(chore.words))
         hit = limit_before_request(
             Spent(),
             self._limits,
@@ -116,17 +116,17 @@ class Errands:
         if hit is not None:
             raise LimitReached(f"This is more than a turn may use: {hit.sentence}.")
         left = remaining_output(Spent(), self._limits, next_tokens=needed)
-        bounds = [bound for bound in (errand.most, left) if bound is not None]
+        bounds = [bound for bound in (chore.most, left) if bound is not None]
         return ModelSettings(max_tokens=min(bounds)) if bounds else ModelSettings()
 
     async def _note(self, owner: str, model: str, used: Usage) -> None:
         now = self._clock.now()
-        errand = TurnId(new_id("errand", now))
+        chore = TurnId(new_id("chore", now))
         await self._database.write(
-            lambda tx: usage.record(tx, NO_SESSION, errand, 1, model, used, now, owner=owner)
+            lambda tx: usage.record(tx, NO_SESSION, chore, 1, model, used, now, owner=owner)
         )
 
 
-def _messages(errand: Errand) -> list[ModelMessage]:
-    told = [SystemPromptPart(errand.instructions)] if errand.instructions else []
-    return [ModelRequest(parts=[*told, UserPromptPart(errand.words)])]
+def _messages(chore: Chore) -> list[ModelMessage]:
+    told = [SystemPromptPart(chore.instructions)] if chore.instructions else []
+    return [ModelRequest(parts=[*told, UserPromptPart(chore.words)])]
