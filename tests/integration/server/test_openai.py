@@ -169,6 +169,17 @@ async def test_a_named_session_counts_only_the_last_words(tmp_path):
     assert words(model.requests[3]) == ["a", "1", "b", "2", "c", "3", "d"]
 
 
+async def test_nobody_strays_into_a_named_session(tmp_path):
+    model = ScriptedModel([say("1"), say("2"), say("3")])
+    async with served(tmp_path, model=model) as (app, client):
+        named = {"X-LRA-Session": "mine"}
+        await chat(client, user("a secret"), headers=named)
+        await chat(client, user("b"), headers=named)
+        await chat(client, user("b"), assistant("2"), user("c"))
+        assert sorted(await sizes(app)) == [2, 2]
+    assert words(model.requests[2]) == ["b", "2", "c"]
+
+
 async def test_client_tools_survive_a_restart(tmp_path):
     tools = {"tools": [LOOK]}
     async with served(tmp_path, ASKS) as (app, client):
@@ -367,6 +378,8 @@ async def test_words_before_and_after_a_tool_are_one_answer(tmp_path):
         (asked(user("x"), modalities=["text", "audio"]), "modalities"),
         (asked({"role": "wizard", "content": "x"}), "messages.0.role"),
         (asked(user("x"), tools=[{"type": "function", "function": {"name": "a b"}}]),
+         "tools.0.function.name"),
+        (asked(user("x"), tools=[{"type": "function", "function": {"name": "search_tools"}}]),
          "tools.0.function.name"),
         (asked(assistant("x")), None),
         (asked(user("  ")), None),

@@ -4,6 +4,7 @@ from long_running_agents.domain.events import (
     RequestRetried,
     TextWritten,
     TurnLimited,
+    TurnStopped,
     WordsArrived,
 )
 from long_running_agents.server.openai.following import ANEW, Sayer
@@ -62,3 +63,13 @@ def test_whoever_comes_late_hears_whole_steps():
 def test_a_limit_is_told_after_the_words():
     news = arrived("One"), TurnLimited(limit="steps", text="I had to stop.")
     assert said(Sayer(), *news) == "One\n\nI had to stop."
+
+
+def test_whoever_wants_all_at_once_hears_nothing_void():
+    news = arrived("One "), retried(), arrived("Uno"), TextWritten(text="Uno dos.")
+    assert said(Sayer(whole=True), *news) == "Uno dos."
+
+
+def test_the_words_of_a_stopped_turn_are_said_once():
+    news = arrived("One "), TurnStopped(text="One ")
+    assert said(Sayer(), *news) == said(Sayer(whole=True), *news) == "One "

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, Field, JsonValue, field_validator
 
 from long_running_agents.domain.brought import ClientTool
+from long_running_agents.tools.selection import CORE
 
 MOST_TOOLS = 128
 MOST_MESSAGES = 5_000
@@ -52,6 +53,8 @@ class Function(BaseModel):
     def _plain(cls, name: str) -> str:
         if not _NAME.fullmatch(name):
             raise ValueError("a name has up to 64 letters, digits, '_' and '-'")
+        if name in CORE:
+            raise ValueError("this name is ours alone: it helps where not all can be shown")
         return name
 
     def tool(self) -> ClientTool:

@@ -58,7 +58,7 @@ class Desk:
         if new.results:
             turn = await self._waiting(conversations, request, new, previous)
             if not new.words:
-                return await self._go_on(caller, turn, new, manner)
+                return await self._go_on(caller, request, turn, new, manner)
             await self._turns(caller).deliver(turn.id, new.results, go_on=False)
             session = turn.session_id
         else:
@@ -116,6 +116,9 @@ class Desk:
 
     async def _keep(self, caller: Caller, request: Request, rest: Rest) -> None:
         """Remember the conversation as the client will tell it next time."""
+        if request.session is not None or request.previous is not None:
+            # It told a part: the same few words may begin another conversation.
+            return
         calls = tuple(call.call_id for call in rest.calls)
         answer = Said(role=Role.ASSISTANT, text=rest.sent, calls=calls)
         told = digest([*request.said, answer])
@@ -183,12 +186,14 @@ class Desk:
         sessions = self._app.sessions.of(caller.owner)
         return (await sessions.fork(previous.session_id, at=previous.id)).id
 
-    async def _go_on(self, caller: Caller, turn: Turn, new: Newest, manner: Manner) -> Following:
+    async def _go_on(
+        self, caller: Caller, request: Request, turn: Turn, new: Newest, manner: Manner
+    ) -> Following:
         turns, conversations = self._turns(caller), self._conversations(caller)
         after = await conversations.position(turn.session_id)
         listener = turns.listen(turn.session_id, after)
         await turns.deliver(turn.id, new.results)
-        sayer = Sayer(activity=manner.activity)
+        sayer = Sayer(activity=manner.activity, whole=not request.stream)
         return Following(turns, conversations, turn, listener, after, sayer)
 
     async def _start(
@@ -212,5 +217,6 @@ class Desk:
             terms=Terms(client_tools=brought.to_json(), key=manner.key),
         )
         # A request that was made before has begun its turn then.
-        sayer = Sayer(activity=manner.activity, late=turn.created_at < began)
+        late = turn.created_at < began
+        sayer = Sayer(activity=manner.activity, late=late, whole=not request.stream)
         return Following(turns, conversations, turn, listener, 0, sayer)

@@ -20,6 +20,7 @@ from long_running_agents.domain.events import (
     ToolReturned,
     TurnFailed,
     TurnLimited,
+    TurnStopped,
     WordsArrived,
 )
 from long_running_agents.domain.tool import ToolCallRecord
@@ -51,15 +52,17 @@ class Sayer:
     Args:
         activity: Whether the client wants to read what the agent does meanwhile.
         late: Whether the turn began before somebody listened: its step is heard from the middle.
+        whole: Whether the client wants all words at once: then there is nothing to take back.
     """
 
-    def __init__(self, *, activity: bool = False, late: bool = False) -> None:
+    def __init__(self, *, activity: bool = False, late: bool = False, whole: bool = False) -> None:
         self.sent = ""
         self.late = late
         self._activity = activity
         self._step = ""
         """What was passed on of the step under way."""
-        self._muted = late
+        self._whole = whole
+        self._muted = late or whole
         """Whether its words are held back until all of them are known."""
 
     def words(self, delta: WordsArrived | RequestRetried) -> str:
@@ -78,8 +81,10 @@ class Sayer:
         match event:
             case TextWritten(text=text):
                 said = self._rest_of(text)
-                self._step, self._muted = "", False
+                self._step, self._muted = "", self._whole
                 return self._say(said)
+            case TurnStopped(text=text) if text and not self._step:
+                return self._say(self._apart() + text)
             case TurnLimited(text=text):
                 self._step = ""
                 return self._say(self._apart() + text)
