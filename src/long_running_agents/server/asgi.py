@@ -13,6 +13,9 @@ from long_running_agents.server.config_file import ConfigFile
 from long_running_agents.server.door import Door
 from long_running_agents.server.failures import ErrorBody, handle_failures
 from long_running_agents.server.guard import Guard
+from long_running_agents.server.openai.chat import CompletionRoutes
+from long_running_agents.server.openai.models import ModelListRoutes
+from long_running_agents.server.openai.responses import ResponseRoutes
 from long_running_agents.server.routes.approvals import ApprovalRoutes
 from long_running_agents.server.routes.chat import ChatRoutes
 from long_running_agents.server.routes.files import FileRoutes
@@ -77,6 +80,9 @@ def api(app: App, clock: Clock, door: Door) -> FastAPI:
         ToolRoutes(app),
         FileRoutes(app),
         SettingRoutes(app, file),
+        ModelListRoutes(app, clock),
+        CompletionRoutes(app, clock),
+        ResponseRoutes(app, clock),
         Sockets(app),
     )
     for routes in every:
