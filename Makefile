@@ -89,7 +89,8 @@ attack-docker: $(VENV)/.ready
 
 HOSTILE := tests/unit/test_addresses.py tests/unit/sandbox/test_workspace.py \
 	tests/unit/tools/test_files.py tests/unit/tools/test_web.py \
-	tests/unit/domain/test_hazards.py tests/integration/test_taint.py
+	tests/unit/domain/test_hazards.py tests/integration/test_taint.py \
+	tests/integration/server/test_attacks.py
 
 # The sandbox first, then the file tools, the web tools and the gate.
 attack: $(VENV)/.ready bubblewrap

@@ -30,7 +30,6 @@ DOCS = Path(__file__).parent
 _NOTICE = "<!-- Made by docs/generate.py; change the code it describes, then run that. -->"
 
 _RESERVED = (
-    "gateway",
     "agent.deep_work",
     "sessions.directory",
     "reflection",

@@ -5,6 +5,7 @@ import sys
 
 from pydantic_ai import FunctionToolset
 
+from long_running_agents import listening
 from long_running_agents.app import open_app
 from long_running_agents.clock import SystemClock
 from long_running_agents.config import load
@@ -24,11 +25,16 @@ async def main(url: str, folder: str) -> None:
     flags = {
         "agent.model.model_id": "scripted",
         "agent.model.base_url": url,
-        "gateway.port": 0,
     }
     loaded = load(home=folder, environ={"AGENT_MODEL_KEY": "none"}, flags=flags)
-    async with open_app(loaded, toolsets=[tools]) as app:
-        await serving.serve(app, SystemClock(), lambda address: print(address, flush=True))
+    clock = SystemClock()
+    with serving.Interrupts() as interrupts, listening.listening("127.0.0.1", 0) as listener:
+        async with open_app(loaded, toolsets=[tools]) as app:
+            await serving.serve(app, clock, listener, interrupts.asked, told)
+
+
+def told(address: str) -> None:
+    print(address, flush=True)
 
 
 if __name__ == "__main__":

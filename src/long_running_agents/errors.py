@@ -4,14 +4,18 @@
 
     LraError
     ├── UsageError            the caller asked for something that cannot be; change the request
-    │   └── ConfigError       a setting is wrong; change the file, key or variable it names
+    │   ├── ConfigError       a setting is wrong; change the file, key or variable it names
+    │   ├── Misdirected       the request names a host that is not this server; use its own name
+    │   └── TooLarge          the request is too long; send less
     ├── NotFound              no such session, turn, task …; list them and pick another
     ├── Unauthorized          nobody knows who asks; send a token
     ├── Denied                a person or a policy said no
     │   ├── PathRefused       the file is outside the workspace, a link, or a secret
     │   └── AddressRefused    the address is private, or not on the allow-list
     ├── Busy                  right request, wrong moment; wait, or stop what is running
-    │   └── HomeBusy          another process owns this home
+    │   ├── HomeBusy          another process owns this home
+    │   ├── TooMany           too many requests; wait as long as the answer says
+    │   └── Taken             there is something of this name already; choose another
     ├── LimitReached          a budget was used up; raise it, or go on in a new turn
     ├── Unavailable           something outside us did not answer; try again
     │   ├── ModelUnavailable  the model's server failed, and so did every fallback
@@ -71,6 +75,20 @@ class ConfigError(UsageError):
     code = "bad_config"
 
 
+class Misdirected(UsageError):
+    """A request names a host that is not this server."""
+
+    code = "misdirected"
+    http_status = 421
+
+
+class TooLarge(UsageError):
+    """A request is longer than the server takes."""
+
+    code = "too_large"
+    http_status = 413
+
+
 class NotFound(LraError):
     """The thing that was named does not exist."""
 
@@ -119,6 +137,24 @@ class HomeBusy(Busy):
     """Another process owns this home."""
 
     code = "home_busy"
+
+
+class TooMany(Busy):
+    """Somebody asks too often."""
+
+    code = "too_many"
+    http_status = 429
+
+    def __init__(self, message: str, *, hint: str = "", seconds: float = 1.0) -> None:
+        super().__init__(message, hint=hint)
+        self.seconds = seconds
+        """How long to wait."""
+
+
+class Taken(Busy):
+    """The name is used already."""
+
+    code = "taken"
 
 
 class LimitReached(LraError):

@@ -41,11 +41,21 @@ async def serve(
     Raises:
         Unavailable: Nothing can listen there.
     """
-    config = uvicorn.Config(app, **{**_USUAL, **options})
+    config = configured(app, options)
     with listening(host, port) as listener:
-        shown = f"[{host}]" if ":" in host else host
-        ready(f"http://{shown}:{listener.getsockname()[1]}")
+        ready(address_of(host, listener))
         await uvicorn.Server(config).serve(sockets=[listener])
+
+
+def configured(app: ASGIApp, options: Mapping[str, Any] = _NOTHING) -> uvicorn.Config:
+    """How every server of ours listens, but for these options."""
+    return uvicorn.Config(app, **{**_USUAL, **options})
+
+
+def address_of(host: str, listener: socket.socket) -> str:
+    """What a client has to be told."""
+    shown = f"[{host}]" if ":" in host else host
+    return f"http://{shown}:{listener.getsockname()[1]}"
 
 
 def listening(host: str, port: int) -> socket.socket:
@@ -65,10 +75,13 @@ def listening(host: str, port: int) -> socket.socket:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach an address."""
+    """Whether a name or an address can only mean this machine."""
     if host == "localhost":
         return True
     try:
-        return ipaddress.ip_address(host).is_loopback
+        found = ipaddress.ip_address(host)
     except ValueError:
         return False
+    if isinstance(found, ipaddress.IPv6Address) and found.ipv4_mapped is not None:
+        found = found.ipv4_mapped
+    return found.is_loopback

@@ -10,6 +10,7 @@ from typing_extensions import override
 
 from long_running_agents.domain.redaction import Redactor
 
+_OURS = "long_running_agents"
 _SIZE = 5_000_000
 _KEPT = 3
 
@@ -27,19 +28,31 @@ class _RedactingFormatter(logging.Formatter):
 
 @contextmanager
 def log_to(folder: Path, level: str, redact: Redactor) -> Generator[None]:
-    """Write our log messages to a file while inside."""
-    logger = logging.getLogger("long_running_agents")
+    """Write our log messages, and those of the server beneath us, to a file while inside."""
     folder.mkdir(parents=True, exist_ok=True)
     handler = RotatingFileHandler(
         folder / "lra.log", maxBytes=_SIZE, backupCount=_KEPT, encoding="utf-8", delay=True
     )
     handler.setFormatter(_RedactingFormatter(redact))
-    before = logger.level
-    logger.setLevel(level)
-    logger.addHandler(handler)
+    loggers = [logging.getLogger(name) for name in ("long_running_agents", "uvicorn")]
+    before = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(level)
+        logger.addHandler(handler)
     try:
         yield
     finally:
-        logger.removeHandler(handler)
-        logger.setLevel(before)
+        for logger, own in zip(loggers, before, strict=True):
+            logger.removeHandler(handler)
+            logger.setLevel(own)
         handler.close()
+
+
+def level() -> str:
+    """How much our log says now."""
+    return logging.getLevelName(logging.getLogger(_OURS).getEffectiveLevel())
+
+
+def set_level(name: str) -> None:
+    """Let our log say more or less, until the home is closed."""
+    logging.getLogger(_OURS).setLevel(name)

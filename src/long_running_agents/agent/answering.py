@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
+from long_running_agents.agent import waiting
 from long_running_agents.domain.approval import UNANSWERED, Approval, ApprovalState
 from long_running_agents.domain.events import ApprovalResolved, Recorded
 from long_running_agents.domain.grant import Grant, Lasting
@@ -138,9 +139,7 @@ def _settle(tx: Transaction, asked: Sequence[Approval], said: Answer, now: datet
         )
         done.news.extend(events.append(tx, approval.session_id, approval.turn_id, [event], now))
         turn = turns.get(tx, approval.turn_id)
-        questions = approvals.of_turn(tx, turn.id).values()
-        waits = any(other.state is ApprovalState.OPEN for other in questions)
-        if not waits and turn.status is TurnStatus.WAITING:
+        if turn.status is TurnStatus.WAITING and not waiting.waits(tx, turn.id):
             turns.move(tx, turn, TurnStatus.QUEUED, now=now)
             done.going_on.append(turns.get(tx, turn.id))
     return done

@@ -46,7 +46,7 @@ class _Claimed:
     """The foreign words that the session has read."""
 
 
-def _nobody() -> None:
+def _nobody(_: TurnId) -> None:
     """Nobody has to know."""
 
 
@@ -73,24 +73,30 @@ class TurnDriver:
         self._view = view
         self._settled = _nobody
         self._engine: Engine | None = None
+        self._closed = False
         self._stopping: set[TurnId] = set()
         self._running: dict[TurnId, asyncio.Event] = {}
         """Set when a turn's work is over, for now or for good."""
         self._broken: dict[TurnId, LraError] = {}
         self._alarm = Alarm(clock, self._look_after_questions)
 
-    async def open(self, engine: Engine, *, settled: Callable[[], None] = _nobody) -> None:
+    async def open(self, engine: Engine, *, settled: Callable[[TurnId], None] = _nobody) -> None:
         """Take up work: whatever was unfinished goes on.
 
         Args:
             engine: Runs the turns.
-            settled: Called whenever a turn has come to rest.
+            settled: Hears of each turn that has come to rest.
         """
         self._engine = engine
         self._settled = settled
         for turn in await self._database.read(turns.unfinished):
             await self.submit(turn)
         await self.expire()
+
+    @property
+    def ready(self) -> bool:
+        """Whether it takes up work."""
+        return self._engine is not None and not self._closed
 
     @property
     def busy(self) -> int:
@@ -155,6 +161,7 @@ class TurnDriver:
 
     def close(self) -> None:
         """Let no question expire any more; the next to open the home looks after them."""
+        self._closed = True
         self._alarm.close()
 
     async def run(self, turn_id: str) -> None:
@@ -245,7 +252,7 @@ class TurnDriver:
 
         news, following = await self._database.write(work)
         self._hub.publish(news)
-        self._settled()
+        self._settled(turn.id)
         if isinstance(outcome, Waiting):
             await self.expire()
         if following is not None and following.status is TurnStatus.QUEUED:

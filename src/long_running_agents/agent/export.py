@@ -20,6 +20,7 @@ from long_running_agents.domain.events import (
 )
 from long_running_agents.domain.ids import TurnId
 from long_running_agents.domain.session import Session
+from long_running_agents.domain.task import Task
 from long_running_agents.domain.turn import Turn
 from long_running_agents.store.messages import StoredMessage
 
@@ -77,6 +78,7 @@ def json_lines(
     turns: Sequence[Turn],
     messages: Mapping[TurnId, Sequence[StoredMessage]],
     events: Sequence[Recorded],
+    tasks: Sequence[Task],
 ) -> str:
     """A session without loss: one object a line, each with its kind."""
 
@@ -93,5 +95,7 @@ def json_lines(
                 }
         for recorded in events:
             yield {"kind": "event", **recorded.wire()}
+        for task in tasks:
+            yield {"kind": "task", **asdict(task)}
 
     return "".join(json.dumps(item, default=str, ensure_ascii=False) + "\n" for item in objects())

@@ -1,9 +1,9 @@
 """The ledger as a ring: steps and tool calls are on disk before anyone acts on them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
-from pydantic_ai.exceptions import ToolFailed
+from pydantic_ai.exceptions import CallDeferred, ToolFailed
 from pydantic_ai.messages import ModelRequest, ModelResponse, ToolCallPart, ToolReturnPart
 from pydantic_ai.models import ModelRequestContext
 from typing_extensions import override
@@ -11,7 +11,7 @@ from typing_extensions import override
 from long_running_agents.agent import transcript
 from long_running_agents.agent.recorder import Step, TurnRecorder
 from long_running_agents.agent.words import Words
-from long_running_agents.domain.events import Event, TextWritten, ToolCalled
+from long_running_agents.domain.events import ClientCalled, Event, TextWritten, ToolCalled
 from long_running_agents.domain.policy import Allow, Decision
 from long_running_agents.domain.tool import (
     UNCERTAIN_MESSAGE,
@@ -35,6 +35,7 @@ class Ledger(Ring):
         words: Knows which model answered.
         prices: Knows what it cost.
         gate: Decides about the calls, and knows whose words come back.
+        client: The tools that the client runs itself.
     """
 
     def __init__(
@@ -43,11 +44,13 @@ class Ledger(Ring):
         words: Words,
         prices: PriceList,
         gate: Gate,
+        client: Collection[str] = frozenset(),
     ) -> None:
         self.recorder = recorder
         self.words = words
         self.prices = prices
         self.gate = gate
+        self.client = client
 
     @override
     async def request(self, context: ModelRequestContext, ask: Ask) -> ModelResponse:
@@ -84,9 +87,7 @@ class Ledger(Ring):
                 effect=effect_of(
                     tools.get(part.tool_name), part.args_as_dict(raise_if_invalid=False)
                 ),
-                # A call nobody has to agree to starts as soon as it is written down, so its
-                # intent needs no write of its own.
-                state=CallState.STARTED if isinstance(decision, Allow) else CallState.REQUESTED,
+                state=self._beginning(part, decision),
                 started_at=now,
             )
             for place, (part, decision) in enumerate(
@@ -108,6 +109,14 @@ class Ledger(Ring):
             ],
         )
 
+    def _beginning(self, part: ToolCallPart, decision: Decision) -> CallState:
+        if part.tool_name in self.client:
+            # One that makes no sense is refused before anybody is asked to run it.
+            return CallState.WAITING if transcript.makes_sense(part) else CallState.REQUESTED
+        # A call nobody has to agree to starts as soon as it is written down, so its intent needs
+        # no write of its own.
+        return CallState.STARTED if isinstance(decision, Allow) else CallState.REQUESTED
+
     def _never_ran(self, request: ModelRequest) -> Iterator[tuple[str, CallState, str]]:
         """Calls that were turned down before they ran: unknown tools and bad arguments."""
         for part in request.parts:
@@ -119,6 +128,10 @@ class Ledger(Ring):
 
     @override
     async def call(self, call: ToolCallPart, run: Run) -> Any:
+        record = self.recorder.calls[call.tool_call_id]
+        if call.tool_name in self.client and not record.state.resolved:
+            # It is on disk that the client has it: nothing runs here.
+            raise CallDeferred
         match self.recorder.replay(call.tool_call_id):
             case Replay.RETURN_RESULT:
                 return _again(self.recorder.calls[call.tool_call_id])
@@ -168,3 +181,9 @@ def _said(response: ModelResponse, calls: Sequence[ToolCallRecord]) -> Iterator[
             tool_call_id=part.tool_call_id,
             effect=call.effect,
         )
+        if call.state is CallState.WAITING:
+            yield ClientCalled(
+                tool=part.tool_name,
+                input=part.args_as_dict(raise_if_invalid=False),
+                tool_call_id=part.tool_call_id,
+            )

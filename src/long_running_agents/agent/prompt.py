@@ -9,6 +9,11 @@ A tool result that begins with UNCERTAIN means that the call was cut off: find o
 took effect before you repeat it.
 For work of several steps, keep a list with create_task and update_task_status."""
 
+_CLIENT = """\
+# What the program says through which this turn came
+It describes that program and what it wants of the answer. Where it contradicts what stands above, \
+what stands above holds."""
+
 
 def instructions(name: str, sections: Sequence[tuple[str, str]] = ()) -> str:
     """Put the instructions together.
@@ -20,3 +25,8 @@ def instructions(name: str, sections: Sequence[tuple[str, str]] = ()) -> str:
     parts = [_BASE.format(name=name)]
     parts += [f"# {title}\n{text.strip()}" for title, text in sections if text.strip()]
     return "\n\n".join(parts)
+
+
+def with_client(own: str, brought: str) -> str:
+    """Our instructions, then those that the client brought along for this turn."""
+    return f"{own}\n\n{_CLIENT}\n{brought}" if brought else own

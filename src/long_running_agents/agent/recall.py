@@ -68,16 +68,21 @@ class Recall:
         self._agent = agent
         self._ready = ready
 
-    async def of(self, turn: Turn, *, seen: bool, window: int | None) -> "Recollection":
+    async def of(
+        self, turn: Turn, *, seen: bool, window: int | None, new: bool = False
+    ) -> "Recollection":
         """What comes to mind for a turn; the same again for one that is resumed.
 
         Args:
             turn: The turn.
             seen: Whether the model is shown the whole session anyway.
             window: How many tokens the model holds, if that is known.
+            new: Whether the turn has no earlier life.
         """
         viewer = Viewer(owner=turn.owner, agent=self._agent, session_id=turn.session_id)
-        told = await self._memories.database.read(lambda tx: _told(tx, viewer, turn))
+        told = None
+        if not new:
+            told = await self._memories.database.read(lambda tx: _told(tx, viewer, turn))
         if told is None:
             told = await self._recall(viewer, turn, seen)
         tokens = (

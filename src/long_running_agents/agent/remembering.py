@@ -6,10 +6,11 @@ not remembered when a process died is remembered at the next start.
 
 import asyncio
 import logging
-from collections.abc import Coroutine
+from collections.abc import Collection, Coroutine
 from contextlib import suppress
 from typing import Any
 
+from long_running_agents.domain.ids import TurnId
 from long_running_agents.domain.ports import Clock
 from long_running_agents.errors import LraError
 from long_running_agents.memory.memories import Memories
@@ -47,14 +48,18 @@ class Remembering:
         self._mirrors = mirrors
         self._wake = asyncio.Event()
         self._idle = asyncio.Event()
+        self._all = True
+        """Whether there may be turns of which nobody has told."""
+        self._ended: set[TurnId] = set()
         self._task: asyncio.Task[None] | None = None
 
     def open(self) -> None:
         """Begin, with whatever was left over."""
         self._task = asyncio.create_task(self._work())
 
-    def nudge(self) -> None:
+    def nudge(self, turn_id: TurnId) -> None:
         """Say that a turn came to rest."""
+        self._ended.add(turn_id)
         self._idle.clear()
         self._wake.set()
 
@@ -108,8 +113,21 @@ class Remembering:
             log.exception("the memory could not be kept")
 
     async def _catch_up(self) -> None:
+        ended, self._ended = self._ended, set()
+        # Looking through all turns takes the longer the more there are: only what one does not
+        # know is looked for.
+        looking, self._all = self._all, True
+        if looking:
+            await self._remember_unremembered(None)
+        elif ended:
+            await self._remember_unremembered(ended)
+        self._all = False
+
+    async def _remember_unremembered(self, among: Collection[TurnId] | None) -> None:
         database = self.memories.database
-        while rows := await database.read(lambda tx: memory_turns.unremembered(tx, limit=_AT_ONCE)):
-            for owner, turn in rows:
+        while rows := await database.read(
+            lambda tx: memory_turns.unremembered(tx, limit=_AT_ONCE, among=among)
+        ):
+            for turn in rows:
                 known = await database.read(lambda tx, turn=turn: heard(tx, turn.id))
-                await self.memories.remember(owner, turn, self._agent, known)
+                await self.memories.remember(turn.owner, turn, self._agent, known)

@@ -46,7 +46,7 @@ def run_settings(loaded: Loaded, model: Model | None, windows: WindowOf | None) 
     return RunSettings(
         instructions=text,
         windows=window,
-        limits=_limits(agent),
+        limits=limits_of(agent),
         rules=_rules(loaded.settings),
         tool_timeout=agent.tools.timeout,
         result_limit=agent.tools.result_limit,
@@ -57,7 +57,7 @@ def run_settings(loaded: Loaded, model: Model | None, windows: WindowOf | None) 
     )
 
 
-def _limits(agent: AgentSettings) -> dict[Mode, Limits]:
+def limits_of(agent: AgentSettings) -> dict[Mode, Limits]:
     """What a turn may use, by how far it may go on its own."""
     bounded = Limits(
         steps=agent.max_loop_iterations,

@@ -2,7 +2,8 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -18,9 +19,11 @@ from long_running_agents.agent.hub import Hub
 from long_running_agents.agent.ledger import Ledger
 from long_running_agents.agent.limits import BudgetGuard
 from long_running_agents.agent.outcome import Answered, Failed, Limited, Outcome, Stopped, Waiting
+from long_running_agents.agent.prompt import with_client
 from long_running_agents.agent.recall import Recall, Recollection
 from long_running_agents.agent.recorder import TurnRecorder
 from long_running_agents.agent.words import Choices, Words
+from long_running_agents.domain.brought import Brought, brought
 from long_running_agents.domain.budget import LimitHit, Limits
 from long_running_agents.domain.fitting import WindowOf
 from long_running_agents.domain.policy import Occasion, Rules
@@ -37,6 +40,7 @@ from long_running_agents.errors import (
 )
 from long_running_agents.models.pricing import PriceList
 from long_running_agents.store.database import Database
+from long_running_agents.tools.client import ClientTools
 from long_running_agents.tools.containment import Containment
 from long_running_agents.tools.deps import MakeDeps, TurnDeps
 from long_running_agents.tools.gate import Gate
@@ -83,6 +87,7 @@ class TurnRunner:
         deps: MakeDeps,
         recall: Recall | None = None,
     ) -> None:
+        self._toolsets = toolsets
         self._deps = deps
         self._recall = recall
         self._database = database
@@ -134,35 +139,51 @@ class TurnRunner:
         )
         if not fresh:
             await recorder.load()
-        fitting = Fitting(choices, self._gauges, self._allowed)
-        recollection = await self._recalled(turn, choices, seen=seen)
+        client = brought(turn.client_tools)
+        fitting = Fitting(choices, self._gauges, self._allowed(client.names))
+        new = fresh and turn.attempts <= 1
+        recollection = await self._recalled(turn, choices, seen=seen, new=new)
         for source in recollection.foreign:
             await recorder.taint(source)
-        run = _Run(recorder, fitting, recollection, self._settings, self._clock, self._prices)
+        run = _Run(
+            recorder, fitting, recollection, self._settings, self._clock, self._prices, client
+        )
         work = asyncio.create_task(self._loop(run, turn.prompt if fresh else None, history))
         return await run.watch(work, stopping)
 
-    async def _recalled(self, turn: Turn, choices: Choices, *, seen: bool) -> Recollection:
+    async def _recalled(
+        self, turn: Turn, choices: Choices, *, seen: bool, new: bool
+    ) -> Recollection:
         if self._recall is None:
             return Recollection("")
         window = self._gauges.of(choices()[0]).holds
-        return await self._recall.of(turn, seen=seen, window=window)
+        return await self._recall.of(turn, seen=seen, window=window, new=new)
 
-    def _allowed(self, tool: str) -> bool:
+    def _allowed(self, client: Collection[str]) -> Callable[[str], bool]:
         allow = self._settings.rules.allow
-        return allow is None or tool in allow
+        return lambda tool: allow is None or tool in allow or tool in client
+
+    def _offering(self, client: Brought) -> AbstractContextManager[None]:
+        """Offer the client's tools beside ours; where two have one name, it means its own."""
+        if not client.tools:
+            return nullcontext()
+        names = client.names
+        ours = [each.filtered(lambda _, tool: tool.name not in names) for each in self._toolsets]
+        return self._agent.override(toolsets=[*ours, ClientTools(client.tools)])
 
     async def _loop(self, run: "_Run", prompt: str | None, history: list[ModelMessage]) -> Outcome:
-        result = await self._agent.run(
-            prompt,
-            message_history=history,
-            deps=self._deps(run.recorder.turn, run.recorder.taint),
-            model=run.words.choices()[0].model,
-            model_settings=self._settings.model,
-            instructions=self._settings.instructions(run.recorder.turn.owner),
-            usage_limits=UsageLimits(request_limit=None),
-            capabilities=[run.rings],
-        )
+        own = self._settings.instructions(run.recorder.turn.owner)
+        with self._offering(run.client):
+            result = await self._agent.run(
+                prompt,
+                message_history=history,
+                deps=self._deps(run.recorder.turn, run.recorder.taint),
+                model=run.words.choices()[0].model,
+                model_settings=self._settings.model,
+                instructions=with_client(own, run.client.instructions),
+                usage_limits=UsageLimits(request_limit=None),
+                capabilities=[run.rings],
+            )
         if isinstance(result.output, DeferredToolRequests):
             return Waiting()
         return Answered(result.output, run.words.answering)
@@ -179,7 +200,9 @@ class _Run:
         settings: RunSettings,
         clock: Clock,
         prices: PriceList,
+        client: Brought,
     ) -> None:
+        self.client = client
         self.recorder = recorder
         self._clock = clock
         turn = recorder.turn
@@ -189,12 +212,12 @@ class _Run:
         )
         self._budget = BudgetGuard(recorder, self._limits, prices)
         occasion = Occasion(origin=turn.origin, attended=turn.attended)
-        gate = Gate(settings.rules, recorder, occasion)
+        gate = Gate(settings.rules, recorder, occasion, client.names)
         # Outermost first.
         self.rings = Rings(
             [
                 gate,
-                Ledger(recorder, self.words, prices, gate),
+                Ledger(recorder, self.words, prices, gate, client.names),
                 recollection,
                 fitting,
                 self._budget,

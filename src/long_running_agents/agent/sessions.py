@@ -1,6 +1,6 @@
 """Sessions as a service: list, rename, fork, export, delete. No model is needed for any of it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Literal
 
 from long_running_agents.agent import export
@@ -16,13 +16,14 @@ from long_running_agents.domain.ids import SessionId, TurnId, new_id
 from long_running_agents.domain.memory import Kind, Selection
 from long_running_agents.domain.ports import Clock
 from long_running_agents.domain.session import MINE, UNTITLED, Mode, Session, SessionPreview
-from long_running_agents.domain.task import Task
+from long_running_agents.domain.task import Task, TaskStatus, news
 from long_running_agents.domain.tool import ToolCallRecord
 from long_running_agents.domain.turn import Turn
-from long_running_agents.errors import Busy, UsageError
+from long_running_agents.errors import Busy, Taken, UsageError
 from long_running_agents.store import (
     events,
     forks,
+    imports,
     ledger,
     memories,
     messages,
@@ -31,6 +32,9 @@ from long_running_agents.store import (
     turns,
 )
 from long_running_agents.store.database import Database, Transaction
+from long_running_agents.store.events import Place
+from long_running_agents.store.imports import ImportedSession
+from long_running_agents.store.messages import LoggedMessage
 
 Format = Literal["md", "jsonl"]
 
@@ -82,11 +86,36 @@ class SessionService:
             switched=self._switched,
         )
 
-    async def create(self, *, title: str = UNTITLED, model: str | None = None) -> Session:
-        """Begin an empty session."""
-        session = self._empty(SessionId(new_id("session", self._clock.now())), title, model)
-        await self._database.write(lambda tx: sessions.create(tx, session))
-        return session
+    async def create(
+        self,
+        *,
+        session_id: SessionId | None = None,
+        title: str = UNTITLED,
+        model: str | None = None,
+        mode: Mode = Mode.BOUNDED,
+    ) -> Session:
+        """Begin an empty session.
+
+        Args:
+            session_id: What it is called by programs; made up unless given.
+            title: What it is called by people.
+            model: The model to ask, instead of the configured one.
+            mode: How far it may go on its own.
+
+        Raises:
+            Taken: There is a session of that id, of whomever.
+        """
+        made_up = SessionId(new_id("session", self._clock.now()))
+        session = self._empty(session_id or made_up, title, model, mode)
+
+        def work(tx: Transaction) -> Session:
+            if sessions.find(tx, session.id) is not None:
+                raise Taken(f"The id {session.id!r} is taken.", hint="Choose another, or none.")
+            sessions.create(tx, session)
+            # Read again: a title may have had a secret in it.
+            return sessions.get(tx, session.id)
+
+        return await self._database.write(work)
 
     async def ensure(self, session_id: SessionId) -> Session:
         """A session by its name, begun if it is not there."""
@@ -99,13 +128,17 @@ class SessionService:
         return await self._database.write(work)
 
     def _empty(
-        self, session_id: SessionId, title: str = UNTITLED, model: str | None = None
+        self,
+        session_id: SessionId,
+        title: str = UNTITLED,
+        model: str | None = None,
+        mode: Mode = Mode.BOUNDED,
     ) -> Session:
         now = self._clock.now()
         return Session(
             id=session_id,
             title=title,
-            mode=Mode.BOUNDED,
+            mode=mode,
             model=model,
             created_at=now,
             updated_at=now,
@@ -130,9 +163,36 @@ class SessionService:
             )
         )
 
-    async def count(self) -> int:
-        """How many sessions there are."""
-        return await self._database.read(lambda tx: sessions.count(tx, owner=self._owner))
+    async def preview(self, session_id: SessionId) -> SessionPreview:
+        """One session as a list shows it."""
+        return await self._database.read(
+            lambda tx: sessions.preview(tx, session_id, owner=self._owner)
+        )
+
+    async def count(self, search: str = "") -> int:
+        """How many sessions there are, in which something was said if that is asked for."""
+        return await self._database.read(
+            lambda tx: sessions.count(tx, owner=self._owner, search=search)
+        )
+
+    async def log(
+        self, session_id: SessionId, *, after: int = 0, limit: int = 100
+    ) -> Sequence[LoggedMessage]:
+        """What model and tools said to each other, after a number."""
+
+        def work(tx: Transaction) -> list[LoggedMessage]:
+            self._mine(tx, session_id)
+            return messages.page(tx, session_id, after, limit)
+
+        return await self._database.read(work)
+
+    async def activity(
+        self, *, limit: int = 50, types: Collection[str] = (), before: Place | None = None
+    ) -> Sequence[Recorded]:
+        """The latest events of all sessions, the newest first."""
+        return await self._database.read(
+            lambda tx: events.newest(tx, self._owner, limit=limit, types=types, before=before)
+        )
 
     async def turns(self, session_id: SessionId) -> Sequence[Turn]:
         """A session's turns, in order."""
@@ -151,6 +211,35 @@ class SessionService:
             return tasks.of_session(tx, session_id)
 
         return await self._database.read(work)
+
+    async def every_task(
+        self, *, status: TaskStatus | None = None, limit: int = 100, offset: int = 0
+    ) -> Sequence[Task]:
+        """The tasks of all sessions, those changed last first."""
+        return await self._database.read(
+            lambda tx: tasks.of_owner(tx, self._owner, status=status, limit=limit, offset=offset)
+        )
+
+    async def change_task(
+        self,
+        session_id: SessionId,
+        number: int,
+        *,
+        status: TaskStatus | None = None,
+        title: str | None = None,
+    ) -> Task:
+        """Move a task to another status, or call it otherwise."""
+        now = self._clock.now()
+
+        def work(tx: Transaction) -> tuple[Task, list[Recorded]]:
+            self._mine(tx, session_id)
+            task = tasks.change(tx, session_id, number, status, title=title, now=now)
+            told = news(tasks.of_session(tx, session_id))
+            return task, events.append(tx, session_id, None, [told], now)
+
+        task, recorded = await self._database.write(work)
+        self._announce(recorded)
+        return task
 
     async def events(
         self, session_id: SessionId, after: int = 0, *, limit: int | None = None
@@ -236,10 +325,10 @@ class SessionService:
             work(tx)
             return events.append(tx, session_id, None, [event], now)
 
-        news = await self._database.write(change)
+        recorded = await self._database.write(change)
         before()
-        self._announce(news)
-        return news
+        self._announce(recorded)
+        return recorded
 
     async def fork(self, session_id: SessionId, *, at: TurnId | None = None) -> Session:
         """Begin a new session with a copy of an old one, up to and including a turn."""
@@ -275,9 +364,15 @@ class SessionService:
             if form == "md":
                 return export.markdown(session, told, facts)
             logs = {turn.id: messages.of_turn(tx, turn.id) for turn in told}
-            return export.json_lines(session, told, logs, facts)
+            work = tasks.of_session(tx, session_id)
+            return export.json_lines(session, told, logs, facts, work)
 
         return await self._database.read(work)
+
+    async def take_over(self, told: ImportedSession) -> Session:
+        """Store a session that was written out somewhere; nothing of it is ever run again."""
+        now = self._clock.now()
+        return await self._database.write(lambda tx: imports.take_over(tx, told, self._owner, now))
 
     def _mine(self, tx: Transaction, session_id: SessionId) -> Session:
         return sessions.get(tx, session_id, owner=self._owner)

@@ -1,10 +1,12 @@
 """Bringing a turn to rest: its status and its closing event in one transaction."""
 
 import json
+from collections.abc import Collection
 from dataclasses import replace
 from datetime import datetime
 from typing import assert_never
 
+from long_running_agents.agent import waiting
 from long_running_agents.agent.answering import Answer, judgement
 from long_running_agents.agent.outcome import Answered, Failed, Limited, Outcome, Stopped, Waiting
 from long_running_agents.domain.approval import ApprovalState
@@ -31,6 +33,9 @@ from long_running_agents.store import approvals, decisions, events, ledger, sess
 from long_running_agents.store.database import Transaction
 
 _NOT_RUN = "Not run: the turn was stopped before."
+_NOT_ANSWERED = (
+    "Not answered: the program that was to run it gave no result. It may or may not have run."
+)
 _WITHDRAWN = Answer(state=ApprovalState.WITHDRAWN, reason="the turn was stopped")
 
 
@@ -39,9 +44,8 @@ def settle(tx: Transaction, turn: Turn, outcome: Outcome, now: datetime) -> list
     news: list[Event] = []
     match outcome:
         case Waiting():
-            asked = approvals.of_turn(tx, turn.id).values()
-            waits = any(question.state is ApprovalState.OPEN for question in asked)
             # An answer may have come between the question and this line.
+            waits = waiting.waits(tx, turn.id)
             status = TurnStatus.WAITING if waits else TurnStatus.QUEUED
             turns.move(tx, turn, status, now=now)
         case Answered(text, model):
@@ -99,8 +103,9 @@ def _abandon(
 ) -> list[Event]:
     """Give every open call and question of a stopped turn its outcome."""
     news: list[Event] = []
+    handed = {call.call_id for call in waiting.client_calls(tx, turn.id)}
     for call in ledger.unresolved(tx, turn.id):
-        state, told = _fate(call, begun)
+        state, told = _fate(call, begun, handed)
         ledger.resolve(tx, turn.id, call.call_id, state, json.dumps(told), now)
         news.append(
             ToolReturned(
@@ -127,7 +132,11 @@ def _abandon(
     return news
 
 
-def _fate(call: ToolCallRecord, begun: frozenset[str] | None) -> tuple[CallState, str]:
+def _fate(
+    call: ToolCallRecord, begun: frozenset[str] | None, handed: Collection[str]
+) -> tuple[CallState, str]:
+    if call.call_id in handed:
+        return CallState.FAILED, _NOT_ANSWERED
     may_have_run = call.state is CallState.STARTED and (begun is None or call.call_id in begun)
     if may_have_run and call.effect is Effect.ONCE:
         return CallState.UNCERTAIN, UNCERTAIN_MESSAGE.format(tool=call.tool)

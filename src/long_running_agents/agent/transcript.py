@@ -51,6 +51,15 @@ def calls_of(response: ModelResponse) -> list[ToolCallPart]:
     return [part for part in response.parts if isinstance(part, ToolCallPart)]
 
 
+def makes_sense(part: ToolCallPart) -> bool:
+    """Whether the arguments of a call are an object."""
+    try:
+        part.args_as_dict(raise_if_invalid=True)
+    except (ValueError, AssertionError):
+        return False
+    return True
+
+
 def with_own_ids(response: ModelResponse, taken: Iterable[str]) -> ModelResponse:
     """Give calls new ids where the server's are missing or used before in this turn."""
     used = set(taken)

@@ -2,19 +2,24 @@
 
 import asyncio
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
-from long_running_agents.agent import answering
+from long_running_agents.agent import answering, waiting
 from long_running_agents.agent.answering import Answer
+from long_running_agents.agent.delivering import Delivered, deliver
 from long_running_agents.agent.driving import TurnDriver
 from long_running_agents.agent.hub import Hub, Listener, Overhearer
+from long_running_agents.agent.outcome import Stopped
+from long_running_agents.agent.settling import settle
 from long_running_agents.domain.approval import UNANSWERED, Approval, ApprovalState
 from long_running_agents.domain.events import CLOSING, Event, MessageAccepted, Recorded
 from long_running_agents.domain.grant import Lasting
 from long_running_agents.domain.ids import ApprovalId, SessionId, TurnId, new_id
 from long_running_agents.domain.ports import Clock
 from long_running_agents.domain.session import MINE, UNTITLED, Mode, Session, title_from
+from long_running_agents.domain.tool import ToolCallRecord
 from long_running_agents.domain.turn import RETRYABLE, Origin, Terms, Turn, TurnStatus
 from long_running_agents.errors import Busy, NotFound, UsageError
 from long_running_agents.store import approvals, events, requests, sessions, turns
@@ -95,6 +100,7 @@ class TurnService:
             if key is not None and (known := requests.find(tx, self._owner, key, asked)):
                 return turns.get(tx, known), []
             session = self._session(tx, session_id, text)
+            left = self._leave_waiting(tx, session_id, now)
             turn = Turn(
                 id=TurnId(new_id("turn", now)),
                 session_id=session_id,
@@ -114,7 +120,7 @@ class TurnService:
             if key is not None:
                 requests.keep(tx, self._owner, key, asked, turn.id, now)
             accepted = MessageAccepted(content=text, origin=origin)
-            return turn, events.append(tx, session_id, turn.id, [accepted], now)
+            return turn, [*left, *events.append(tx, session_id, turn.id, [accepted], now)]
 
         turn, news = await self._database.write(work)
         self._hub.publish(news)
@@ -142,6 +148,50 @@ class TurnService:
         sessions.create(tx, session)
         return session
 
+    def _leave_waiting(
+        self, tx: Transaction, session_id: SessionId, now: datetime
+    ) -> list[Recorded]:
+        """End a turn whose client went on without it: whoever speaks anew waits for no result."""
+        turn = turns.current(tx, session_id)
+        if turn is None or turn.status is not TurnStatus.WAITING:
+            return []
+        if waiting.asks(tx, turn.id) and not waiting.client_calls(tx, turn.id):
+            return []
+        return settle(tx, turn, Stopped(""), now)
+
+    async def deliver(
+        self, turn_id: TurnId, results: Mapping[str, str], *, go_on: bool = True
+    ) -> Turn:
+        """Bring the results of calls that the client ran; after the last one, the turn goes on.
+
+        Args:
+            turn_id: The turn.
+            results: What came of each call, by its id.
+            go_on: Whether it goes on; if not, the next message ends it, and its model sees them.
+
+        Raises:
+            UsageError: A call is unknown, or has its result.
+        """
+        now = self._clock.now()
+
+        def work(tx: Transaction) -> Delivered:
+            turn = turns.get(tx, turn_id, owner=self._owner)
+            return deliver(tx, turn, results, now, go_on=go_on)
+
+        done = await self._database.write(work)
+        self._hub.publish(done.news)
+        if done.going_on is not None:
+            await self._driver.submit(done.going_on)
+        return await self.get(turn_id)
+
+    async def client_calls(self, turn_id: TurnId) -> Sequence[ToolCallRecord]:
+        """The calls of a turn that wait for its client, in their order."""
+
+        def work(tx: Transaction) -> list[ToolCallRecord]:
+            return waiting.client_calls(tx, turns.get(tx, turn_id, owner=self._owner).id)
+
+        return await self._database.read(work)
+
     async def stop(self, session_id: SessionId) -> Turn | None:
         """Stop the turn that runs or waits in a session; None when there is none."""
         turn = await self._database.read(lambda tx: turns.current(tx, session_id))
@@ -150,6 +200,13 @@ class TurnService:
         self._check(turn)
         await self._driver.stop(turn)
         return await self.get(turn.id)
+
+    async def stop_turn(self, turn_id: TurnId) -> Turn:
+        """Stop one turn, wherever in its session's line it is; one that has ended stays so."""
+        turn = await self.get(turn_id)
+        if not turn.status.ended:
+            await self._driver.stop(turn)
+        return await self.get(turn_id)
 
     async def answer(
         self,

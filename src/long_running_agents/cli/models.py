@@ -10,14 +10,11 @@ import click
 from long_running_agents.cli.failures import FAILED, OK
 from long_running_agents.cli.options import Options, pass_options
 from long_running_agents.cli.output import dim, json_option, note, print_json, print_table
-from long_running_agents.errors import Denied, NotFound, UsageError
+from long_running_agents.errors import Denied, UsageError
 
 if TYPE_CHECKING:
     from long_running_agents.config import Loaded
     from long_running_agents.models.names import Name
-
-_SECTION = "agent.model"
-_SHOWN = 10
 
 
 @click.group()
@@ -69,7 +66,7 @@ def use(options: Options, name: str) -> None:
     from long_running_agents.cli import joining
     from long_running_agents.config.editing import set_values
     from long_running_agents.home import Home
-    from long_running_agents.models import names
+    from long_running_agents.models import names, switching
 
     loaded = options.load()
     settings = loaded.settings.agent.model
@@ -77,15 +74,11 @@ def use(options: Options, name: str) -> None:
     if parsed.provider == names.LOCAL:
         parsed = _embedded_name(loaded, parsed)
     names.require(parsed, settings, loaded.variables)
-    asyncio.run(_check_there(loaded, parsed))
+    if missing := asyncio.run(switching.check_there(loaded, parsed)):
+        note(missing)
     Home(loaded.home).create()
-    # A bare name stays at the address that is set; any other name brings its own.
-    values: dict[str, str | None] = {"model_id": str(parsed), "base_url": None, "provider": None}
-    if parsed.base_url:
-        values |= {"model_id": parsed.model, "base_url": parsed.base_url}
-    elif parsed.provider in (names.CUSTOM, settings.provider) and settings.base_url:
-        values = {"model_id": parsed.model}
-    path = set_values(loaded.home, _SECTION, values)
+    values = switching.values(parsed, settings)
+    path = set_values(loaded.home, switching.SECTION, values)
     click.echo(f"{name} is set in {path}.")
     _warn_of_others(options, values)
     asyncio.run(joining.tell_of_model(loaded, name))
@@ -106,34 +99,14 @@ def _embedded_name(loaded: "Loaded", name: "Name") -> "Name":
     return Name(name.provider, weights.name)
 
 
-async def _check_there(loaded: "Loaded", name: "Name") -> None:
-    """See whether a server of one's own has the model; one that is away may come later."""
-    import difflib
-
-    from long_running_agents.models import detection, names
-
-    server = names.server_of(name, loaded.settings.agent.model)
-    if server is None or server.needs_key:
-        return
-    async with detection.probing_client() as client:
-        there = await detection.listed(
-            client, server.base_url, loaded.variables.get(server.key, "")
-        )
-    if there is None:
-        note(f"Nobody answers at {server.base_url} right now.")
-    elif there and not {name.model, f"{name.model}:latest"} & set(there):
-        near = difflib.get_close_matches(name.model, there, n=1)
-        has = f"Did you mean {near[0]}?" if near else f"It has {', '.join(there[:_SHOWN])}."
-        raise NotFound(f"The server at {server.base_url} has no model {name.model!r}.", hint=has)
-
-
 def _warn_of_others(options: Options, values: "dict[str, str | None]") -> None:
     """Say when a variable goes before the file that was written."""
     from long_running_agents.config.loading import value_of
+    from long_running_agents.models.switching import SECTION
 
     loaded = options.load()
     for key, value in values.items():
-        dotted = f"{_SECTION}.{key}"
+        dotted = f"{SECTION}.{key}"
         if value_of(loaded.settings, dotted) != (value or ""):
             note(f"But {dotted} comes from {loaded.origin(dotted)}, which goes before the file.")
 

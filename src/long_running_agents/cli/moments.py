@@ -30,6 +30,16 @@ def moment_of(text: str, now: datetime, *, end: bool = False) -> datetime:
         ) from None
 
 
+def coming(text: str, now: datetime) -> datetime:
+    """The moment that a text means, where an age such as 30d is one that lies ahead."""
+    if age := _AGE.fullmatch(text.strip().lower()):
+        try:
+            return now + timedelta(hours=int(age[1]) * _HOURS[age[2]])
+        except OverflowError:
+            raise UsageError(f"{text!r} is too far away.", hint=f"Write {FORMS}.") from None
+    return moment_of(text, now, end=True)
+
+
 def _named(text: str, *, end: bool) -> datetime:
     try:
         day = date.fromisoformat(text)

@@ -8,6 +8,7 @@ from typing import Protocol
 from long_running_agents.cli.memories import said_by
 from long_running_agents.domain.events import (
     ApprovalResolved,
+    ClientCalled,
     Delta,
     Event,
     FellBehind,
@@ -156,6 +157,8 @@ def _rare_line(event: Event) -> str:
             line = f"denied: {reason}" if reason else "denied"
         case ModelFellBack():
             line = f"{event.answered} answers instead of {event.asked}: {event.reason}"
+        case ClientCalled(tool=tool):
+            line = f"{tool} waits for the program that asked"
         case ModelChanged(model=model):
             line = f"model: {model}"
         case MemoriesRecalled():

@@ -5,7 +5,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from long_running_agents.cli.offering import settle
 from long_running_agents.cli.options import Options, pass_options, unsafe_local_option
+from long_running_agents.cli.output import note
 
 if TYPE_CHECKING:
     from long_running_agents.config import Loaded
@@ -18,18 +20,47 @@ if TYPE_CHECKING:
 @unsafe_local_option
 @pass_options
 def serve(options: Options, host: str | None, port: int | None, model: str | None) -> None:
-    """Serve the agent to browsers, programs and other agents."""
-    flags = {"gateway.host": host, "gateway.port": port, "agent.model.model_id": model}
-    asyncio.run(_serve(options.load(flags)))
+    """Serve the agent to browsers, programs and other agents.
+
+    Programs on this machine need no token. Any other address than 127.0.0.1 is refused until there
+    is one ('lra tokens create NAME'), and then everybody needs one.
+
+    When no model is set, one is looked for: a key, a model server on this machine, an embedded
+    model that is here. If there is none, the server starts all the same, and says so.
+
+    Ctrl-C stops it: turns that run are parked, and go on at the next start. A second one leaves at
+    once.
+    """
+    loaded = options.load({"gateway.host": host, "gateway.port": port})
+    asyncio.run(_serve(loaded, model))
 
 
-async def _serve(loaded: "Loaded") -> None:
+async def _serve(loaded: "Loaded", model: str | None) -> None:
+    from long_running_agents import listening
     from long_running_agents.app import open_app
     from long_running_agents.clock import SystemClock
     from long_running_agents.server import serving
 
-    async with open_app(loaded) as app:
-        await serving.serve(app, SystemClock(), _ready)
+    clock, gateway = SystemClock(), loaded.settings.gateway
+    with serving.Interrupts() as interrupts:
+        await serving.check_bind(loaded, clock)
+        with listening.listening(gateway.host, gateway.port) as listener:
+            loaded = await _with_model(loaded, model)
+            async with open_app(loaded) as app:
+                await serving.serve(app, clock, listener, interrupts.asked, _ready)
+
+
+async def _with_model(loaded: "Loaded", model: str | None) -> "Loaded":
+    """See which model there is; a server can wait for one."""
+    from long_running_agents.models import looking, names
+    from long_running_agents.models.choosing import Chosen
+
+    loaded, named = await settle(loaded, model, terminal=False, resuming=True)
+    if named is not None:
+        return looking.settled(loaded, Chosen(named, "flag"))
+    if names.configured_name(loaded.settings.agent.model) is None:
+        note(f"There is no model yet, so that turns will fail. {names.CHOOSE}")
+    return loaded
 
 
 def _ready(address: str) -> None:

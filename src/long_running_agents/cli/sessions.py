@@ -1,4 +1,4 @@
-"""`lra sessions`: list, show, rename, fork, export, delete."""
+"""`lra sessions`: list, show, rename, fork, export, import, delete."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @click.group()
 def sessions() -> None:
-    """List, show, rename, fork, export, delete sessions."""
+    """List, show, rename, fork, export, import, delete sessions."""
 
 
 @sessions.command("list")
@@ -168,6 +168,34 @@ def export(
             f"{output} cannot be written: {error.strerror}.", hint="Choose another file."
         ) from error
     note(f"Written to {output}.")
+
+
+@sessions.command("import")
+@click.argument("path", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@json_option
+@pass_options
+def import_session(options: Options, path: Path, as_json: bool) -> None:
+    """Take over a session that 'export --format jsonl' wrote; its calls are never run again."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(
+            f"{path} cannot be read: {error}.", hint="Name a file of UTF-8 text."
+        ) from error
+
+    from long_running_agents.agent import importing
+
+    told = importing.read(text)
+
+    async def work(service: "SessionService") -> "Session":
+        return await service.take_over(told)
+
+    session = with_sessions(options, work, writes=True)
+    if as_json:
+        print_json(session)
+    else:
+        click.echo(session.id)
+        note(f"'lra chat --session {session.id}' goes on there.")
 
 
 @sessions.command()

@@ -13,9 +13,12 @@ from long_running_agents.errors import ConfigError, StorageFailed
 
 _PRIVATE = 0o600
 
+Value = str | bool | int | float | None
+"""What can be written in one line; None takes a value away."""
 
-def set_values(home: Path, section: str, values: Mapping[str, str | None]) -> Path:
-    """Set text values in one section of the config file; None takes a value away.
+
+def set_values(home: Path, section: str, values: Mapping[str, Value]) -> Path:
+    """Set values in one section of the config file; None takes a value away.
 
     Args:
         home: The home, which exists.
@@ -40,7 +43,7 @@ def set_values(home: Path, section: str, values: Mapping[str, str | None]) -> Pa
     return path
 
 
-def _edited(path: Path, text: str, section: str, values: Mapping[str, str | None]) -> str:
+def _edited(path: Path, text: str, section: str, values: Mapping[str, Value]) -> str:
     try:
         if path.suffix == ".json":
             whole = _changed(json.loads(text), section, values)
@@ -56,7 +59,7 @@ def _edited(path: Path, text: str, section: str, values: Mapping[str, str | None
     return edited
 
 
-def _toml(text: str, section: str, values: Mapping[str, str | None]) -> str:
+def _toml(text: str, section: str, values: Mapping[str, Value]) -> str:
     lines = text.splitlines()
     header = re.compile(rf"^\s*\[\s*{re.escape(section)}\s*\]\s*(#.*)?$")
     begin = next((place for place, line in enumerate(lines) if header.match(line)), None)
@@ -68,7 +71,7 @@ def _toml(text: str, section: str, values: Mapping[str, str | None]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _set_line(lines: list[str], begin: int, key: str, value: str | None) -> None:
+def _set_line(lines: list[str], begin: int, key: str, value: Value) -> None:
     end = next(
         (place for place in range(begin + 1, len(lines)) if lines[place].lstrip().startswith("[")),
         len(lines),
@@ -91,7 +94,7 @@ def _set_line(lines: list[str], begin: int, key: str, value: str | None) -> None
         lines[place] = line
 
 
-def _changed(whole: dict[str, Any], section: str, values: Mapping[str, str | None]) -> Any:
+def _changed(whole: dict[str, Any], section: str, values: Mapping[str, Value]) -> Any:
     table = whole
     for name in section.split("."):
         table = table.setdefault(name, {})
@@ -103,8 +106,10 @@ def _changed(whole: dict[str, Any], section: str, values: Mapping[str, str | Non
     return whole
 
 
-def _refused(path: Path, section: str, values: Mapping[str, str | None]) -> ConfigError:
-    wanted = ", ".join(f"{key} = {json.dumps(value)}" for key, value in values.items() if value)
+def _refused(path: Path, section: str, values: Mapping[str, Value]) -> ConfigError:
+    wanted = ", ".join(
+        f"{key} = {json.dumps(value)}" for key, value in values.items() if value is not None
+    )
     return ConfigError(
         f"{path} is written in a way that cannot be changed here; it is as it was.",
         hint=f"Under [{section}], set {wanted}.",

@@ -22,6 +22,20 @@ class GatewaySettings(_Section):
     """Address to bind; anything but loopback needs a token."""
     port: int = Field(default=8000, ge=0, le=65535)
     """Port to bind."""
+    require_token: bool = False
+    """Whether callers on this machine need a token, too."""
+    allowed_hosts: tuple[str, ...] = ()
+    """Other names of the server, such as agent.example.org or *.example.org; they need a token."""
+    allowed_origins: tuple[str, ...] = ()
+    """Other sites whose pages may call the server, such as https://chat.example.org."""
+    max_body: int = Field(default=10_000_000, ge=1000)
+    """Bytes of a request's body, or of a message on a socket."""
+    max_upload: int = Field(default=100_000_000, ge=1000)
+    """Bytes of a file that is uploaded."""
+    max_sockets: int = Field(default=1000, ge=1)
+    """WebSockets that may be open at once; another machine gets a quarter of them."""
+    requests_per_minute: int = Field(default=6000, ge=1)
+    """Requests that another machine may make."""
 
 
 class ModelSettings(_Section):

@@ -86,6 +86,15 @@ class ApprovalResolved(_Shape):
     """How long the answer is good for: once, session or always."""
 
 
+class ClientCalled(_Shape):
+    """A call waits for the program that asked: it runs the tool, and delivers the result."""
+
+    type: Literal["client_call"] = "client_call"
+    tool: str
+    input: JsonValue
+    tool_call_id: str
+
+
 class RecalledMemory(_Shape):
     """One memory as listeners see it."""
 
@@ -238,6 +247,7 @@ Event = Annotated[
     | ToolReturned
     | ApprovalRequested
     | ApprovalResolved
+    | ClientCalled
     | MemoriesRecalled
     | TextWritten
     | TasksChanged

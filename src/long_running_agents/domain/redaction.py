@@ -15,8 +15,9 @@ _PATTERNS = (
     r"xox[abprs]-[A-Za-z0-9-]{10,}",
     r"AKIA[A-Z0-9]{16}",
     r"hf_[A-Za-z0-9]{30,}",
+    r"lra_[A-Za-z0-9_-]{40,}",
 )
-"""What the keys of common providers look like."""
+"""What the keys of common providers look like, and our own tokens."""
 
 _BEGINNINGS = (
     "sk-",
@@ -30,6 +31,7 @@ _BEGINNINGS = (
     "xox",
     "AKIA",
     "hf_",
+    "lra_",
 )
 """What every one of these patterns begins with: text without any of them is clean."""
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
+from long_running_agents.domain.events import TaskItem, TasksChanged
 from long_running_agents.domain.ids import SessionId
 from long_running_agents.errors import UsageError
 
@@ -82,3 +83,14 @@ def summary(tasks: Sequence[Task]) -> str:
     done = sum(task.status is TaskStatus.COMPLETED for task in tasks)
     doing = sum(task.status is TaskStatus.IN_PROGRESS for task in tasks)
     return f"{done} of {len(tasks)} tasks completed" + (f", {doing} in progress" if doing else "")
+
+
+def news(tasks: Sequence[Task]) -> TasksChanged:
+    """The tree as listeners hear of it."""
+    return TasksChanged(
+        tasks=[
+            TaskItem(number=task.number, title=task.title, status=task.status, parent=task.parent)
+            for task in tasks
+        ],
+        summary=summary(tasks),
+    )

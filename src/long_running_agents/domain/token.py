@@ -1,6 +1,7 @@
 """A token: what lets a program in, on whose behalf, and how far."""
 
 import hashlib
+import re
 import secrets
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -63,6 +64,14 @@ _PREFIX = "lra_"
 def new_secret() -> str:
     """A token that nobody can guess: 256 random bits."""
     return _PREFIX + secrets.token_urlsafe(32)
+
+
+_LOOKS = re.compile(rf"{_PREFIX}[A-Za-z0-9_-]{{43}}")
+
+
+def plausible(text: str) -> bool:
+    """Whether this could be a token at all: 'undefined', 'null' and what is short never are."""
+    return _LOOKS.fullmatch(text) is not None
 
 
 def digest(secret: str) -> str:

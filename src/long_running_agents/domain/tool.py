@@ -39,7 +39,7 @@ class CallState(StrEnum):
     REQUESTED = "requested"
     """The model asked; nothing has run."""
     WAITING = "waiting"
-    """An approval is open."""
+    """An approval is open, or the client runs it."""
     STARTED = "started"
     """It is running, or was when the process died."""
     DONE = "done"

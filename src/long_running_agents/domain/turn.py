@@ -23,7 +23,7 @@ class TurnStatus(StrEnum):
     QUEUED = "queued"
     RUNNING = "running"
     WAITING = "waiting"
-    """An approval is open; nothing sleeps on the answer."""
+    """An approval is open, or its client runs a tool; nothing sleeps on the answer."""
     DONE = "done"
     FAILED = "failed"
     """No model answered. The turn can be retried."""
@@ -67,7 +67,7 @@ class Terms:
     mode: Mode | None = None
     """How far it may go on its own; as its session unless given."""
     client_tools: str | None = None
-    """Tools that whoever asks runs itself, as JSON."""
+    """What the client brings along, its own tools above all, as JSON (`domain/brought.py`)."""
     key: str | None = None
     """What names the request: the same request under the same key is one turn."""
 
@@ -99,4 +99,4 @@ class Turn:
     owner: str = MINE
     mode: Mode = Mode.BOUNDED
     client_tools: str | None = None
-    """Tools that whoever asked runs itself, as JSON."""
+    """What the client brought along, its own tools above all, as JSON (`domain/brought.py`)."""

@@ -9,6 +9,7 @@ from pydantic_ai.models import Model, infer_model
 from pydantic_ai.providers import infer_provider_class
 
 from long_running_agents.config.settings import ModelSettings
+from long_running_agents.errors import NotConfigured, UsageError
 from long_running_agents.models import choosing, names
 from long_running_agents.models.ability import ALL, Ability, Learned
 from long_running_agents.models.chat_completions import ChatCompletionsModel
@@ -31,6 +32,19 @@ class ModelSource(Protocol):
         """The model to ask, and those to ask when it does not answer."""
         ...
 
+    @property
+    def usual(self) -> str:
+        """The name of the model that is asked when none is named; empty when there is none."""
+        ...
+
+    def use(self, settings: ModelSettings) -> None:
+        """Follow other settings from the next step on, wherever none is named.
+
+        Raises:
+            UsageError: There is nothing to choose from.
+        """
+        ...
+
 
 class OneModel:
     """A single model that is there already, whatever name is asked for."""
@@ -42,6 +56,20 @@ class OneModel:
         """That model."""
         del name
         return [self._choice]
+
+    @property
+    def usual(self) -> str:
+        """Its name."""
+        return self._choice.name
+
+    def use(self, settings: ModelSettings) -> None:
+        """Refuse.
+
+        Raises:
+            UsageError: Always.
+        """
+        del settings
+        raise UsageError(f"There is no other model than {self._choice.name!r} here.")
 
 
 class Known(Protocol):
@@ -89,6 +117,20 @@ class ModelFactory:
         chosen = name or choosing.by_settings(self._settings, self._variables).name
         wanted = list(dict.fromkeys([chosen, *self._settings.fallback]))
         return [self._choice(each) for each in wanted]
+
+    @property
+    def usual(self) -> str:
+        """The name of the model that is asked when none is named; empty when there is none."""
+        try:
+            return choosing.by_settings(self._settings, self._variables).name
+        except NotConfigured:
+            return ""
+
+    def use(self, settings: ModelSettings) -> None:
+        """Follow other settings from the next step on, wherever none is named."""
+        self._settings = settings
+        # A name may mean another server now.
+        self._made.clear()
 
     def _choice(self, name: str) -> Choice:
         if name not in self._made:

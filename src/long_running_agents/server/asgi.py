@@ -3,16 +3,34 @@
 from typing import Any
 
 from fastapi import FastAPI
+from fastapi.routing import APIRoute
 from starlette.types import ASGIApp
 
 from long_running_agents import __version__
 from long_running_agents.app import App
 from long_running_agents.domain.ports import Clock
+from long_running_agents.server.config_file import ConfigFile
+from long_running_agents.server.door import Door
 from long_running_agents.server.failures import ErrorBody, handle_failures
 from long_running_agents.server.guard import Guard
+from long_running_agents.server.openai.chat import CompletionRoutes
+from long_running_agents.server.openai.models import ModelListRoutes
+from long_running_agents.server.openai.responses import ResponseRoutes
+from long_running_agents.server.routes.approvals import ApprovalRoutes
 from long_running_agents.server.routes.chat import ChatRoutes
+from long_running_agents.server.routes.files import FileRoutes
+from long_running_agents.server.routes.login import LoginRoutes
+from long_running_agents.server.routes.memory import MemoryRoutes
+from long_running_agents.server.routes.models import ModelRoutes
+from long_running_agents.server.routes.sessions import SessionRoutes
+from long_running_agents.server.routes.settings import SettingRoutes
 from long_running_agents.server.routes.status import StatusRoutes
+from long_running_agents.server.routes.tasks import TaskRoutes
+from long_running_agents.server.routes.tokens import TokenRoutes
+from long_running_agents.server.routes.tools import ToolRoutes
 from long_running_agents.server.routes.turns import TurnRoutes
+from long_running_agents.server.routes.usage import UsageRoutes
+from long_running_agents.server.switching import Switching
 from long_running_agents.server.ws import Sockets
 
 _ERRORS: dict[int | str, dict[str, Any]] = {
@@ -20,17 +38,19 @@ _ERRORS: dict[int | str, dict[str, Any]] = {
 }
 
 
-def create_app(app: App, clock: Clock) -> ASGIApp:
+def create_app(app: App, clock: Clock, door: Door | None = None) -> ASGIApp:
     """An application that serves an open home.
 
     Args:
         app: The open home.
         clock: Tells the time.
+        door: Lets people in; made as the settings say unless given.
     """
-    return Guard(api(app, clock), app.settings.owner)
+    door = door or Door(app.database, clock, app.settings.gateway, app.settings.owner)
+    return Guard(api(app, clock, door), door)
 
 
-def api(app: App, clock: Clock) -> FastAPI:
+def api(app: App, clock: Clock, door: Door) -> FastAPI:
     """The routes, without a guard before them."""
     served = FastAPI(
         title="Long Running Agents",
@@ -40,14 +60,36 @@ def api(app: App, clock: Clock) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         responses=_ERRORS,
+        generate_unique_id_function=_operation,
     )
     handle_failures(served)
+    file = ConfigFile(app.loaded.home)
+    switching = Switching(app, clock, file)
     every = (
         StatusRoutes(app, clock),
+        LoginRoutes(door),
+        TokenRoutes(door.tokens, app.settings.owner),
         ChatRoutes(app),
         TurnRoutes(app),
+        SessionRoutes(app, switching),
+        TaskRoutes(app),
+        UsageRoutes(app, clock),
+        ModelRoutes(app, switching),
+        ApprovalRoutes(app, clock),
+        MemoryRoutes(app),
+        ToolRoutes(app),
+        FileRoutes(app),
+        SettingRoutes(app, file),
+        ModelListRoutes(app, clock),
+        CompletionRoutes(app, clock),
+        ResponseRoutes(app, clock),
         Sockets(app),
     )
     for routes in every:
         served.include_router(routes.router())
     return served
+
+
+def _operation(route: APIRoute) -> str:
+    """What programs made from the description call a route by."""
+    return "_".join([*(str(tag) for tag in route.tags[:1]), route.name])

@@ -1,6 +1,6 @@
 """Who asks: what the guard found out, for the routes that need to know."""
 
-from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import Annotated
 
 from fastapi import Depends
@@ -38,19 +38,29 @@ def check(caller: Caller, scope: Scope) -> Caller:
     return caller
 
 
-def _allowed(scope: Scope) -> Callable[[HTTPConnection], Awaitable[Caller]]:
-    # Not a plain function: those are run in a thread each, which costs more than all they do.
-    async def allowed(connection: HTTPConnection) -> Caller:
-        return check(caller_of(connection), scope)
+@dataclass(frozen=True, slots=True)
+class Allowed:
+    """Finds out who asks, and lets through whoever may do this."""
 
-    return allowed
+    scope: Scope
+
+    async def __call__(self, connection: HTTPConnection) -> Caller:
+        """The caller."""
+        # Not a plain function: those are run in a thread each, which costs more than all they do.
+        return check(caller_of(connection), self.scope)
 
 
-Reading = Annotated[Caller, Depends(_allowed(Scope.READ))]
+async def _known(connection: HTTPConnection) -> Caller:
+    return caller_of(connection)
+
+
+Known = Annotated[Caller, Depends(_known)]
+"""Anybody who was let in; the route itself looks at what they may do."""
+Reading = Annotated[Caller, Depends(Allowed(Scope.READ))]
 """Somebody who may see the owner's things."""
-Chatting = Annotated[Caller, Depends(_allowed(Scope.CHAT))]
+Chatting = Annotated[Caller, Depends(Allowed(Scope.CHAT))]
 """Somebody who may talk, and change the owner's things."""
-Approving = Annotated[Caller, Depends(_allowed(Scope.APPROVE))]
+Approving = Annotated[Caller, Depends(Allowed(Scope.APPROVE))]
 """Somebody who may answer questions."""
-Administering = Annotated[Caller, Depends(_allowed(Scope.ADMIN))]
+Administering = Annotated[Caller, Depends(Allowed(Scope.ADMIN))]
 """Somebody who may change settings and tokens."""

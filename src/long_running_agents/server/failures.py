@@ -10,6 +10,8 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, ConfigDict
 from starlette.exceptions import HTTPException
+from starlette.types import Receive, Scope, Send
+from typing_extensions import override
 
 from long_running_agents.errors import LraError
 
@@ -45,6 +47,77 @@ class ErrorBody(BaseModel):
     fields: list[WrongField] = []
 
 
+class OpenAIError(BaseModel):
+    """What went wrong, as clients of OpenAI's protocols read it."""
+
+    message: str
+    type: str
+    param: str | None = None
+    """The field that is wrong."""
+    code: str
+
+
+class OpenAIErrorBody(BaseModel):
+    """The body of every response there that is not a success."""
+
+    error: OpenAIError
+
+
+OPENAI_ERRORS: dict[int | str, dict[str, Any]] = {
+    status: {"model": OpenAIErrorBody} for status in ("4XX", "5XX")
+}
+"""What the routes of these protocols say about their errors."""
+
+
+class Refusal(JSONResponse):
+    """An error, in the shape that the path it is asked for makes one expect."""
+
+    def __init__(self, status: int, body: ErrorBody, headers: Mapping[str, str]) -> None:
+        super().__init__(body.model_dump(), status, dict(headers))
+        self._body = body
+        self._told = headers
+
+    @override
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer."""
+        if not str(scope.get("path", "")).startswith(OPENAI):
+            await super().__call__(scope, receive, send)
+            return
+        status = openai_status(self.status_code)
+        body = openai_error(status, self._body)
+        await JSONResponse(body.model_dump(), status, dict(self._told))(scope, receive, send)
+
+
+OPENAI = "/v1/"
+"""Where clients of OpenAI's protocols ask."""
+
+
+def openai_status(status: int) -> int:
+    """The status that such clients know: there, what cannot be understood is a bad request."""
+    return HTTPStatus.BAD_REQUEST if status == HTTPStatus.UNPROCESSABLE_ENTITY else status
+
+
+_KINDS: dict[int, str] = {
+    HTTPStatus.UNAUTHORIZED: "authentication_error",
+    HTTPStatus.FORBIDDEN: "permission_error",
+    HTTPStatus.TOO_MANY_REQUESTS: "rate_limit_error",
+}
+
+
+def openai_error(status: int, body: ErrorBody) -> OpenAIErrorBody:
+    """An error as such clients read it."""
+    ours = status >= HTTPStatus.INTERNAL_SERVER_ERROR
+    usual = "server_error" if ours else "invalid_request_error"
+    wrong = [field.field.removeprefix("body.") for field in body.fields]
+    error = OpenAIError(
+        message=f"{body.message} {body.hint}".rstrip(),
+        type=_KINDS.get(status, usual),
+        param=wrong[0] if wrong else None,
+        code=body.code,
+    )
+    return OpenAIErrorBody(error=error)
+
+
 def refusal(error: LraError, headers: Mapping[str, str] | None = None) -> JSONResponse:
     """An error of ours as a response."""
     body = ErrorBody(code=error.code, message=error.message, hint=error.hint)
@@ -58,7 +131,7 @@ def response(
     told = dict(headers or {})
     if status == HTTPStatus.UNAUTHORIZED:
         told["WWW-Authenticate"] = "Bearer"
-    return JSONResponse(body.model_dump(), status, told)
+    return Refusal(status, body, told)
 
 
 def handle_failures(app: FastAPI) -> None:

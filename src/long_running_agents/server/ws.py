@@ -5,7 +5,12 @@ from collections import deque
 from typing import Annotated
 
 from fastapi import APIRouter, Query
-from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
+from starlette.websockets import (
+    WebSocket,
+    WebSocketDisconnect,
+    WebSocketDisconnected,
+    WebSocketState,
+)
 
 from long_running_agents.agent.hub import PAGE
 from long_running_agents.agent.turns import TurnService
@@ -38,6 +43,8 @@ _MOST_REPLIES = 1000
 
 After = Annotated[int | None, Query(ge=0, le=2**53)]
 REFUSED, TOO_MUCH = 4403, 1008
+_LEFT = (WebSocketDisconnect, WebSocketDisconnected)
+"""How it is told that a client has left, to whoever reads and to whoever writes."""
 
 
 class Sockets:
@@ -104,8 +111,10 @@ class Pipe:
                 task.cancel()
             done = await asyncio.gather(*tasks, return_exceptions=True)
         for outcome in done:
-            if isinstance(outcome, Exception) and not isinstance(outcome, WebSocketDisconnect):
+            if isinstance(outcome, Exception) and not isinstance(outcome, _LEFT):
                 raise outcome
+        if len(self._replies) >= _MOST_REPLIES:
+            await self._socket.close(TOO_MUCH, "too many replies wait to be read")
 
     def reply(self, text: str) -> None:
         """Say something to this client only."""
@@ -133,7 +142,6 @@ class Pipe:
                 await self.understood(text)
             except LraError as error:
                 self.reply(wire.error(error))
-        await self._socket.close(TOO_MUCH, "too many replies wait to be read")
 
     async def _write(self) -> None:
         while True:

@@ -101,8 +101,17 @@ def first(tx: Transaction, turn_id: TurnId) -> int:
     return tx.execute(query).scalar() or 1
 
 
+Place = tuple[datetime, SessionId, int]
+"""Where an event stands among those of all sessions: its moment, its session and its number."""
+
+
 def newest(
-    tx: Transaction, owner: str, *, limit: int, types: Collection[str] = (), before: datetime | None
+    tx: Transaction,
+    owner: str,
+    *,
+    limit: int,
+    types: Collection[str] = (),
+    before: datetime | Place | None,
 ) -> list[Recorded]:
     """The latest events of all an owner's sessions, the newest first.
 
@@ -111,7 +120,7 @@ def newest(
         owner: Whose sessions.
         limit: How many.
         types: Only these types; empty means all.
-        before: Only what happened before this moment.
+        before: Only what happened before this moment, or comes after this place in the list.
     """
     query = (
         _OWNED.where(sessions.c.owner == owner)
@@ -120,8 +129,18 @@ def newest(
     )
     if types:
         query = query.where(events.c.type.in_(types))
-    if before is not None:
-        query = query.where(events.c.at < before)
+    match before:
+        case None:
+            pass
+        case datetime():
+            query = query.where(events.c.at < before)
+        case (at, session_id, seq):
+            # Events of one transaction share their moment.
+            here = (events.c.session_id == session_id) & (events.c.seq < seq)
+            query = query.where(
+                (events.c.at < at)
+                | ((events.c.at == at) & ((events.c.session_id > session_id) | here))
+            )
     return [_recorded(row) for row in tx.execute(query)]
 
 

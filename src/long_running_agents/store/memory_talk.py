@@ -18,12 +18,19 @@ from long_running_agents.store.prepared import Prepared
 _SAID = plain(memory_table.c.kind) == Kind.CONVERSATION.value
 
 
+_OF_TURN = Prepared(
+    text(
+        "SELECT id FROM memories INDEXED BY memories_by_turn"
+        " WHERE turn_id = :turn AND owner = :owner_ AND kind = :kind_ ORDER BY id"
+    )
+)
+
+
 def of_turn(tx: Transaction, owner: str, turn_id: TurnId) -> list[MemoryId]:
     """The conversation memories of a turn."""
-    query = select(memory_table.c.id).where(
-        memory_table.c.turn_id == turn_id, plain(memory_table.c.owner) == owner, _SAID
-    )
-    return [MemoryId(number) for number in tx.execute(query.order_by("id")).scalars()]
+    values = {"turn": turn_id, "owner_": owner, "kind_": Kind.CONVERSATION.value}
+    rows = tx.run_all(_OF_TURN, values)
+    return [MemoryId(row[0]) for row in rows]
 
 
 # By its session: the planner would walk back through everything the owner ever said.

@@ -25,6 +25,16 @@ class StoredMessage:
     turn_id: TurnId | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoggedMessage:
+    """A stored message with its place in the session's log."""
+
+    seq: int
+    at: datetime
+    turn_id: TurnId
+    message: StoredMessage
+
+
 _APPEND = Prepared(
     insert(messages), ["session_id", "seq", "turn_id", "step", "kind", "body", "created_at"]
 )
@@ -112,5 +122,24 @@ def of_turn(tx: Transaction, turn_id: TurnId) -> list[StoredMessage]:
     )
     return [
         StoredMessage(turn_id=turn_id, step=row.step, kind=row.kind, body=row.body)
+        for row in tx.execute(query)
+    ]
+
+
+def page(tx: Transaction, session_id: SessionId, after: int, limit: int) -> list[LoggedMessage]:
+    """The messages of a session that come after a number, in order."""
+    query = (
+        select(messages)
+        .where(messages.c.session_id == session_id, messages.c.seq > after)
+        .order_by(messages.c.seq)
+        .limit(limit)
+    )
+    return [
+        LoggedMessage(
+            seq=row.seq,
+            at=row.created_at,
+            turn_id=TurnId(row.turn_id),
+            message=StoredMessage(step=row.step, kind=row.kind, body=row.body),
+        )
         for row in tx.execute(query)
     ]

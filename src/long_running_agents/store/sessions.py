@@ -1,9 +1,10 @@
 """Sessions: create, list with preview, rename, delete."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Row, bindparam, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, Row, bindparam, delete, func, insert, select, update
 
 from long_running_agents.domain.ids import SessionId, TurnId
 from long_running_agents.domain.session import MINE, Mode, Session, SessionPreview
@@ -89,18 +90,12 @@ def previews(
         .outerjoin(last, last.c.session_id == sessions.c.id)
         .outerjoin(turns, (turns.c.session_id == sessions.c.id) & (turns.c.number == last.c.number))
         .where(sessions.c.owner == owner)
-        .order_by(sessions.c.updated_at.desc())
+        .order_by(sessions.c.updated_at.desc(), sessions.c.id)
         .limit(limit)
         .offset(offset)
     )
     if search:
-        said = select(turns.c.session_id).where(
-            turns.c.prompt.icontains(search, autoescape=True)
-            | turns.c.answer.icontains(search, autoescape=True)
-        )
-        query = query.where(
-            sessions.c.title.icontains(search, autoescape=True) | sessions.c.id.in_(said)
-        )
+        query = query.where(_mentions(search))
     return [
         SessionPreview(
             session=_session(row),
@@ -111,9 +106,34 @@ def previews(
     ]
 
 
-def count(tx: Transaction, *, owner: str = MINE) -> int:
-    """How many sessions an owner has."""
+def _mentions(search: str) -> ColumnElement[bool]:
+    said = select(turns.c.session_id).where(
+        turns.c.prompt.icontains(search, autoescape=True)
+        | turns.c.answer.icontains(search, autoescape=True)
+    )
+    return sessions.c.title.icontains(search, autoescape=True) | sessions.c.id.in_(said)
+
+
+def preview(tx: Transaction, session_id: SessionId, *, owner: str) -> SessionPreview:
+    """One session as a list shows it."""
+    session = get(tx, session_id, owner=owner)
+    row = tx.execute(
+        select(turns.c.number, turns.c.answer, turns.c.prompt)
+        .where(turns.c.session_id == session_id)
+        .order_by(turns.c.number.desc())
+        .limit(1)
+    ).first()
+    words = "" if row is None else (row.answer or row.prompt)[:_PREVIEW_LENGTH]
+    return SessionPreview(
+        session=session, turns=0 if row is None else row.number, last_words=" ".join(words.split())
+    )
+
+
+def count(tx: Transaction, *, owner: str = MINE, search: str = "") -> int:
+    """How many sessions an owner has, in which something was said if that is asked for."""
     query = select(func.count()).select_from(sessions).where(sessions.c.owner == owner)
+    if search:
+        query = query.where(_mentions(search))
     return tx.execute(query).scalar_one()
 
 
@@ -159,3 +179,14 @@ def remove(tx: Transaction, session_id: SessionId) -> None:
 def _change(tx: Transaction, session_id: SessionId, **values: object) -> None:
     get(tx, session_id)
     tx.execute(update(sessions).where(sessions.c.id == session_id).values(**values))
+
+
+def titles(
+    tx: Transaction, session_ids: Sequence[SessionId], *, owner: str
+) -> dict[SessionId, str]:
+    """The titles of those sessions that are there, and an owner's."""
+    query = select(sessions.c.id, sessions.c.title).where(sessions.c.owner == owner)
+    wanted = set(session_ids)
+    return {
+        SessionId(row.id): row.title for row in tx.execute(query) if SessionId(row.id) in wanted
+    }

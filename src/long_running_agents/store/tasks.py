@@ -10,7 +10,7 @@ from long_running_agents.domain.task import Task, TaskStatus
 from long_running_agents.errors import NotFound
 from long_running_agents.store import counters
 from long_running_agents.store.database import Transaction
-from long_running_agents.store.tables import tasks
+from long_running_agents.store.tables import sessions, tasks
 
 
 def _task(row: Row[Any]) -> Task:
@@ -74,16 +74,21 @@ def change(
     tx: Transaction,
     session_id: SessionId,
     number: int,
-    status: TaskStatus,
+    status: TaskStatus | None,
     *,
-    result: str | None,
+    result: str | None = None,
+    title: str | None = None,
     now: datetime,
 ) -> Task:
-    """Move a task to another status, and say what came of it."""
+    """Move a task to another status, say what came of it, or call it otherwise."""
     get(tx, session_id, number)
-    values: dict[str, object] = {"status": status, "updated_at": now}
+    values: dict[str, object] = {"updated_at": now}
+    if status is not None:
+        values["status"] = status
     if result is not None:
         values["result"] = tx.redact(result)
+    if title is not None:
+        values["title"] = tx.redact(title)
     tx.execute(
         update(tasks)
         .where(tasks.c.session_id == session_id, tasks.c.number == number)
@@ -97,6 +102,23 @@ def of_session(
 ) -> list[Task]:
     """A session's tasks, in the order they were made."""
     query = select(tasks).where(tasks.c.session_id == session_id).order_by(tasks.c.number)
+    if status is not None:
+        query = query.where(tasks.c.status == status)
+    return [_task(row) for row in tx.execute(query)]
+
+
+def of_owner(
+    tx: Transaction, owner: str, *, status: TaskStatus | None, limit: int, offset: int
+) -> list[Task]:
+    """The tasks of all an owner's sessions, those changed last first."""
+    query = (
+        select(tasks)
+        .join(sessions, sessions.c.id == tasks.c.session_id)
+        .where(sessions.c.owner == owner)
+        .order_by(tasks.c.updated_at.desc(), tasks.c.session_id, tasks.c.number)
+        .limit(limit)
+        .offset(offset)
+    )
     if status is not None:
         query = query.where(tasks.c.status == status)
     return [_task(row) for row in tx.execute(query)]

@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
+from typing import Literal
 
-from sqlalchemy import func, insert, select
+from sqlalchemy import BigInteger, func, insert, select, type_coerce
 
 from long_running_agents.domain.budget import Usage
 from long_running_agents.domain.ids import SessionId, TurnId
@@ -85,3 +86,45 @@ def total(tx: Transaction, *, session_id: SessionId | None = None) -> Total:
         query = query.where(usage.c.session_id == session_id)
     requests, tokens_in, tokens_out, cost = tx.execute(query).one()
     return Total(requests=requests, input_tokens=tokens_in, output_tokens=tokens_out, cost=cost)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Share:
+    """What was used by one of several."""
+
+    key: str
+    """The model, the session, or the moment, as microseconds."""
+    total: Total
+
+
+_QUARTER = 15 * 60 * 1_000_000
+"""Microseconds: every time zone is apart from UTC by a number of quarters."""
+
+
+def shares(
+    tx: Transaction, owner: str, since: datetime | None, *, by: Literal["model", "session", "time"]
+) -> list[Share]:
+    """What an owner used since a moment, by model, by session, or by quarter of an hour."""
+    quarter = type_coerce(usage.c.at, BigInteger) // _QUARTER * _QUARTER
+    key = {"model": usage.c.model, "session": usage.c.session_id, "time": quarter}[by]
+    query = (
+        select(
+            key,
+            func.count(),
+            func.sum(usage.c.input_tokens),
+            func.sum(usage.c.output_tokens),
+            func.sum(usage.c.cost),
+        )
+        .where(usage.c.owner == owner)
+        .group_by(key)
+        .order_by(func.max(usage.c.id).desc())
+    )
+    if since is not None:
+        query = query.where(usage.c.at >= since)
+    return [
+        Share(
+            key=str(row[0]),
+            total=Total(requests=row[1], input_tokens=row[2], output_tokens=row[3], cost=row[4]),
+        )
+        for row in tx.execute(query)
+    ]

@@ -1,6 +1,6 @@
 """The gate every tool call passes: it runs, a person is asked, or it is refused."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
@@ -70,10 +70,23 @@ class Gate(Ring):
 
     Asking ends the work: nothing sleeps on a person, and the question survives a restart. When
     the turn goes on, the same call comes by again and finds its answer.
+
+    Args:
+        rules: What the settings say.
+        book: Where calls are known.
+        occasion: How the turn came about.
+        client: The tools that the client runs itself: what it does at home is not ours to judge.
     """
 
-    def __init__(self, rules: Rules, book: CallBook, occasion: Occasion) -> None:
+    def __init__(
+        self,
+        rules: Rules,
+        book: CallBook,
+        occasion: Occasion,
+        client: Collection[str] = frozenset(),
+    ) -> None:
         self._rules = rules
+        self._client = client
         self._book = book
         self._occasion = occasion
         self._tools: dict[str, ToolDefinition] = {}
@@ -89,6 +102,8 @@ class Gate(Ring):
 
         Whatever is read later cannot have moved the model to make it.
         """
+        if part.tool_name in self._client:
+            return Allow("the client runs it")
         call = self._call_of(part)
         taint = Taint(sources=self._book.sources)
         if taint.sources and Power.SEND in call.powers and call.addresses:
@@ -112,6 +127,8 @@ class Gate(Ring):
 
     @override
     async def call(self, call: ToolCallPart, run: Run) -> Any:
+        if call.tool_name in self._client:
+            return await run()
         self._call_of(call)
         if not self._book.begun(call.tool_call_id):
             await self._check(call)

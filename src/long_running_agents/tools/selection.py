@@ -21,7 +21,8 @@ from long_running_agents.tools.results import READ_RESULT, results
 SEARCH = "search_tools"
 """The name of the tool that finds tools."""
 
-_CORE = (SEARCH, READ_RESULT)
+CORE = (SEARCH, READ_RESULT)
+"""The tools that help where something is left out."""
 _HITS = 5
 _FRAME = 90
 """Characters the protocol puts around a tool."""
@@ -62,7 +63,7 @@ def tool_search() -> FunctionToolset[TurnDeps]:
 
 def others(tools: Iterable[ToolDefinition]) -> list[ToolDefinition]:
     """The tools without those that only help where something is left out."""
-    return [tool for tool in tools if tool.name not in _CORE]
+    return [tool for tool in tools if tool.name not in CORE]
 
 
 def found_in(content: object) -> list[str]:
@@ -109,8 +110,8 @@ def _relevant(
     brief: Sequence[ToolDefinition], allotment: Allotment, query: str, found: Iterable[str]
 ) -> list[ToolDefinition]:
     scores = relevance(query, brief)
-    core = [tool for tool in brief if tool.name in _CORE]
-    rest = [tool for tool in brief if tool.name not in _CORE]
+    core = [tool for tool in brief if tool.name in CORE]
+    rest = [tool for tool in brief if tool.name not in CORE]
     left = allotment.tools - takes(core)
     chosen = {tool.name for tool in core}
     for tool in sorted(rest, key=lambda tool: -scores[tool.name]):
@@ -136,7 +137,7 @@ def _newest(
 def core_tools() -> list[ToolDefinition]:
     """The tools that are always offered, in short."""
     known = {**results().tools, **tool_search().tools}
-    return [in_short(known[name].tool_def) for name in _CORE]
+    return [in_short(known[name].tool_def) for name in CORE]
 
 
 def takes(tools: Iterable[ToolDefinition]) -> int:

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from pydantic_ai import FunctionToolset, RunContext
 from typing_extensions import TypedDict
 
-from long_running_agents.domain.events import Recorded, TaskItem, TasksChanged
-from long_running_agents.domain.task import Task, parse_status, summary
+from long_running_agents.domain.events import Recorded
+from long_running_agents.domain.task import Task, news, parse_status
 from long_running_agents.domain.tool import Effect
 from long_running_agents.store import events, tasks
 from long_running_agents.store.database import Transaction
@@ -127,17 +127,8 @@ async def _change(deps: TurnDeps, work: Callable[[Transaction], Task]) -> TaskVi
 
     def change_and_tell(tx: Transaction) -> tuple[Task, list[Recorded]]:
         task = work(tx)
-        tree = tasks.of_session(tx, turn.session_id)
-        news = TasksChanged(
-            tasks=[
-                TaskItem(
-                    number=item.number, title=item.title, status=item.status, parent=item.parent
-                )
-                for item in tree
-            ],
-            summary=summary(tree),
-        )
-        return task, events.append(tx, turn.session_id, turn.id, [news], now)
+        told = news(tasks.of_session(tx, turn.session_id))
+        return task, events.append(tx, turn.session_id, turn.id, [told], now)
 
     task, recorded = await deps.database.write(change_and_tell)
     deps.announce(recorded)

@@ -240,3 +240,15 @@ async def test_a_tool_that_says_nothing_of_itself_can_do_everything():
 
     assert isinstance(await gate.judge(call), Ask)
     assert gate.source("c4") == ("the tool mystery", False)
+
+
+async def test_what_the_client_runs_at_home_is_not_ours_to_judge():
+    book = Book(sources=["https://evil.example"])
+    gate = Gate(Rules(allow=[], require_approval=["shell"]), book, Occasion(), {"shell"})
+    assert await gate.judge(CALL) == Allow("the client runs it")
+
+    async def run():
+        return "handed over"
+
+    assert await gate.call(CALL, run) == "handed over"
+    assert (book.asked, book.denied, book.noted) == ([], [], [])

@@ -8,7 +8,8 @@ from pydantic import BaseModel
 from long_running_agents import __version__
 from long_running_agents.app import App
 from long_running_agents.domain.ports import Clock
-from long_running_agents.models import names
+from long_running_agents.errors import Unavailable
+from long_running_agents.server.bodies import JsonRoute
 from long_running_agents.server.callers import Reading
 
 
@@ -42,13 +43,21 @@ class StatusRoutes:
 
     def router(self) -> APIRouter:
         """What can be asked."""
-        router = APIRouter(tags=["status"])
+        router = APIRouter(tags=["status"], route_class=JsonRoute)
         router.get("/health")(self.health)
+        router.get("/ready")(self.ready)
         router.get("/api/status")(self.status)
         return router
 
     async def health(self) -> Health:
         """Say that the process answers; nobody has to be known for it."""
+        return Health()
+
+    async def ready(self) -> Health:
+        """Say whether turns can be taken; nobody has to be known for it."""
+        if not self._app.driver.ready:
+            raise Unavailable("The server is being stopped.", hint="Ask another, or later.")
+        await self._app.sessions.count()
         return Health()
 
     async def status(self, caller: Reading) -> Status:
@@ -58,7 +67,7 @@ class StatusRoutes:
         return Status(
             version=__version__,
             agent=self._app.settings.agent.name,
-            model=names.configured_name(self._app.settings.agent.model) or "",
+            model=self._app.models.usual,
             started_at=self._started_at,
             uptime_seconds=(now - self._started_at).total_seconds(),
             sessions=counted,

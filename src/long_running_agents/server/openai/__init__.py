@@ -1,0 +1,1 @@
+"""The agent for programs that speak OpenAI's protocols: chat completions and responses."""

@@ -1,0 +1,169 @@
+"""Settings: all can be seen, a few that do no harm can be changed."""
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any, cast
+
+from fastapi import APIRouter
+from pydantic import BaseModel, JsonValue, TypeAdapter, ValidationError
+
+from long_running_agents import logs
+from long_running_agents.app import App
+from long_running_agents.config.loading import every_key, value_of
+from long_running_agents.config.settings import Settings
+from long_running_agents.errors import Denied, NotFound, UsageError
+from long_running_agents.server.bodies import JsonRoute
+from long_running_agents.server.callers import Administering, Reading
+from long_running_agents.server.config_file import ConfigFile
+from long_running_agents.server.wire.settings import (
+    LogLevel,
+    SettingList,
+    SettingsChange,
+    SettingsChanged,
+    SettingTold,
+)
+
+CHANGEABLE = frozenset(
+    {
+        "agent.model.max_tokens",
+        "agent.model.temperature",
+        "agent.model.timeout",
+        "agent.model.retries",
+        "agent.max_loop_iterations",
+        "agent.limits.tokens",
+        "agent.limits.tool_calls",
+        "agent.limits.seconds",
+        "agent.deep_work.max_iterations",
+        "agent.deep_work.token_budget",
+        "agent.deep_work.warning_threshold",
+        "sessions.max_history_tokens",
+        "sessions.max_history_messages",
+        "memory.recall",
+        "memory.top_k",
+        "memory.recall_tokens",
+        "reflection.enabled",
+        "reflection.max_tokens",
+        "reflection.max_sessions_per_startup",
+    }
+)
+"""Settings that name no program, path, address or tool, and ask nobody less often.
+
+Whoever can write those could have anything run; they are changed on the server's machine.
+"""
+
+_PASSWORD = re.compile(r"(://[^/\s:@]*:)[^@\s/]+@")
+_ANYTHING: TypeAdapter[JsonValue] = TypeAdapter(JsonValue)
+
+
+class SettingRoutes:
+    """The settings in force, and the log level."""
+
+    def __init__(self, app: App, file: ConfigFile) -> None:
+        self._app = app
+        self._file = file
+        self._pending: dict[str, JsonValue] = {}
+
+    def router(self) -> APIRouter:
+        """What can be asked."""
+        router = APIRouter(prefix="/api", tags=["settings"], route_class=JsonRoute)
+        router.get("/settings")(self.list_all)
+        router.patch("/settings")(self.change)
+        router.get("/log-level")(self.log_level)
+        router.put("/log-level")(self.set_log_level)
+        return router
+
+    async def list_all(self, caller: Reading) -> SettingList:
+        """Show every setting, where it came from and what it is for."""
+        del caller
+        loaded = self._app.loaded
+        return SettingList(
+            settings=[
+                SettingTold(
+                    key=key,
+                    value=self._shown(value_of(loaded.settings, key)),
+                    origin=loaded.origin(key),
+                    description=_description(key),
+                    changeable=key in CHANGEABLE,
+                    pending=self._pending.get(key),
+                )
+                for key in every_key()
+            ]
+        )
+
+    async def change(self, caller: Administering, change: SettingsChange) -> SettingsChanged:
+        """Write settings to the config file; they are in force after a restart."""
+        del caller
+        for key in change.values:
+            _check(key)
+        _validate(self._app.settings, change.values)
+        sections: dict[str, dict[str, Any]] = {}
+        for key, value in change.values.items():
+            section, _, name = key.rpartition(".")
+            sections.setdefault(section, {})[name] = value
+        await self._file.write(sections)
+        self._pending |= change.values
+        changed = sorted(change.values)
+        return SettingsChanged(changed=changed, restart=changed)
+
+    async def log_level(self, caller: Reading) -> LogLevel:
+        """Say how much the log says."""
+        del caller
+        return LogLevel.model_validate({"level": logs.level()})
+
+    async def set_log_level(self, caller: Administering, wanted: LogLevel) -> LogLevel:
+        """Let the log say more or less at once, until the server is stopped."""
+        del caller
+        logs.set_level(wanted.level)
+        return wanted
+
+    def _shown(self, value: object) -> JsonValue:
+        text = json.dumps(value, default=_plain)
+        return _ANYTHING.validate_json(
+            _PASSWORD.sub(r"\1[redacted]@", self._app.loaded.redact(text))
+        )
+
+
+def _plain(value: object) -> object:
+    """A table within a list as far as it says anything; a sum of money as a text."""
+    if isinstance(value, BaseModel):
+        return value.model_dump(exclude_defaults=True)
+    return str(value)
+
+
+def _description(key: str) -> str:
+    model: type[BaseModel] = Settings
+    *sections, name = key.split(".")
+    for section in sections:
+        model = cast("type[BaseModel]", model.model_fields[section].annotation)
+    return model.model_fields[name].description or ""
+
+
+def _check(key: str) -> None:
+    if key not in every_key():
+        raise NotFound(f"There is no setting {key[:100]!r}.", hint="GET /api/settings lists them.")
+    if key not in CHANGEABLE:
+        raise Denied(
+            f"{key} cannot be changed from outside.",
+            hint="Edit config.toml on the server's machine.",
+        )
+
+
+def _validate(settings: Settings, values: Mapping[str, JsonValue]) -> None:
+    """See that the server would start with these."""
+    whole = settings.model_dump(exclude_unset=True)
+    for key, value in values.items():
+        *sections, name = key.split(".")
+        table = whole
+        for section in sections:
+            table = table.setdefault(section, {})
+        if value is None:
+            table.pop(name, None)
+        else:
+            table[name] = value
+    try:
+        Settings.model_validate(whole)
+    except ValidationError as error:
+        first = error.errors(include_input=False, include_url=False)[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise UsageError(f"{where} cannot be that: {first['msg']}.") from None

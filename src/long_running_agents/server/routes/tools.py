@@ -1,0 +1,108 @@
+"""Tools: what the model may call. Nothing here calls one."""
+
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+from typing import Any, Literal
+
+from fastapi import APIRouter
+from pydantic import ConfigDict
+from pydantic_ai.tools import ToolDefinition
+
+from long_running_agents.app import App
+from long_running_agents.config.settings import ToolSettings
+from long_running_agents.domain.tool import Effect, Power
+from long_running_agents.server.bodies import JsonRoute
+from long_running_agents.server.callers import Reading
+from long_running_agents.server.wire.shapes import Told
+from long_running_agents.tools.catalog import families, switched_on
+from long_running_agents.tools.effects import effect_of, is_foreign, powers_of
+
+
+class ToolTold(Told):
+    """A tool that the model may call."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "example": {
+                "name": "list_tasks",
+                "family": "tasks",
+                "description": "List this session's tasks, in the order they were made.",
+                "parameters": {"type": "object", "properties": {}},
+                "effect": "read",
+                "powers": [],
+                "foreign": False,
+                "enabled": True,
+                "approval": "never",
+            }
+        }
+    )
+
+    name: str
+    family: str
+    description: str
+    parameters: dict[str, Any]
+    """The JSON schema of its arguments."""
+    effect: Effect
+    """What running it again would do, at worst."""
+    powers: list[Power]
+    """What it can do beyond its own result."""
+    foreign: bool
+    """Whether its results are somebody else's words."""
+    enabled: bool
+    """Whether the settings let it be called."""
+    approval: Literal["never", "sometimes", "always"]
+    """Whether a person is asked before it runs."""
+
+
+class ToolList(Told):
+    """Every built-in tool."""
+
+    tools: list[ToolTold]
+
+
+class ToolRoutes:
+    """The catalogue."""
+
+    def __init__(self, app: App) -> None:
+        self._app = app
+
+    def router(self) -> APIRouter:
+        """What can be asked."""
+        router = APIRouter(prefix="/api/tools", tags=["tools"], route_class=JsonRoute)
+        router.get("")(self.list_all)
+        return router
+
+    async def list_all(self, caller: Reading) -> ToolList:
+        """List the tools that the model may call."""
+        del caller
+        return ToolList(tools=list(self._told()))
+
+    def _told(self) -> Iterator[ToolTold]:
+        settings = self._app.settings
+        enabled = switched_on(settings).tools
+        for family in families(network=bool(settings.sandbox.network)):
+            for name, tool in family.tools.items():
+                known = tool.tool_def
+                yield ToolTold(
+                    name=name,
+                    family=family.id or "",
+                    description=known.description or "",
+                    parameters=known.parameters_json_schema,
+                    effect=effect_of(known),
+                    powers=sorted(powers_of(known)),
+                    foreign=is_foreign(known),
+                    enabled=name in enabled,
+                    approval=_approval(known, settings.agent.tools),
+                )
+
+
+def _approval(
+    tool: ToolDefinition, settings: ToolSettings
+) -> Literal["never", "sometimes", "always"]:
+    """What the settings and the gate say of a tool, as far as that is known without a call."""
+    if tool.name in settings.require_approval:
+        return "always"
+    asking = any(
+        rule.decision == "ask" and fnmatchcase(tool.name, rule.tool) for rule in settings.rules
+    )
+    return "sometimes" if asking or powers_of(tool) else "never"

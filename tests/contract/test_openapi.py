@@ -1,0 +1,109 @@
+"""What the server says of itself is what it does, whatever is sent to it."""
+
+import asyncio
+import threading
+from contextlib import contextmanager
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import strategies as st
+from hypothesis.errors import Unsatisfiable
+from schemathesis import GenerationMode, checks
+from tests.integration.server.serving import listening_app
+
+from long_running_agents.clock import SystemClock
+from long_running_agents.domain.ids import SessionId
+from long_running_agents.domain.memory import Draft, Viewer
+from long_running_agents.server.asgi import create_app
+from long_running_agents.testing import ScriptedModel, call, make_app, say
+
+KNOWN = {"session_id": "known", "number": 1}
+"""Things that are there: what is made up never is."""
+PATHS = ["notes/herons.md", "SOUL.md", "../x", "/etc/passwd", ".env", "a\x00b", "notes", "."]
+CHECKS = [
+    checks.not_a_server_error,
+    checks.status_code_conformance,
+    checks.content_type_conformance,
+    checks.response_headers_conformance,
+    checks.response_schema_conformance,
+]
+EXAMPLES = 25
+
+
+@schemathesis.serializer("application/x-ndjson")
+def lines(ctx, value):
+    return value if isinstance(value, bytes) else str(value).encode("utf-8", "replace")
+
+
+@contextmanager
+def server(home):
+    """A server on a real socket, in a thread of its own; yields its address."""
+    ready, done = threading.Event(), []
+
+    async def serve():
+        model = ScriptedModel([call("create_task", title="Count"), say("Two herons.")])
+        async with make_app(home, model=model) as app:
+            turn = await app.turns.start(SessionId("known"), "How many herons?")
+            await app.turns.settled(turn.id)
+            await app.memories.write(Viewer(owner="me"), Draft(content="The heron eats frogs."))
+            app.hands.of("me").workspace.write("notes/herons.md", b"Two.")
+            async with listening_app(create_app(app, SystemClock())) as address:
+                done.extend([address, asyncio.get_running_loop(), asyncio.Event()])
+                ready.set()
+                await done[2].wait()
+
+    thread = threading.Thread(target=asyncio.run, args=[serve()])
+    thread.start()
+    assert ready.wait(30)
+    try:
+        yield done[0]
+    finally:
+        done[1].call_soon_threadsafe(done[2].set)
+        thread.join(30)
+
+
+@pytest.fixture(scope="module")
+def described(tmp_path_factory):
+    with server(tmp_path_factory.mktemp("home")) as address:
+        yield schemathesis.openapi.from_url(f"{address}/openapi.json")
+
+
+def attack(operation, mode, examples):
+    """Send one operation what its description allows, or forbids."""
+
+    @seed(1)
+    @settings(
+        max_examples=examples,
+        database=None,
+        deadline=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(case=operation.as_strategy(generation_mode=mode), data=st.data())
+    def send(case, data):
+        for name, value in KNOWN.items():
+            if name in (case.path_parameters or {}) and data.draw(st.booleans()):
+                case.path_parameters[name] = value
+        if "path" in (case.query or {}) and data.draw(st.booleans()):
+            case.query["path"] = data.draw(st.sampled_from(PATHS))
+        case.call_and_validate(checks=CHECKS)
+
+    send()
+
+
+@pytest.mark.timeout(180)
+@pytest.mark.parametrize("mode", list(GenerationMode))
+def test_nothing_that_is_sent_breaks_the_server_or_what_it_says_of_itself(described, mode):
+    failures = []
+    for result in described.get_all_operations():
+        operation = result.ok()
+        try:
+            attack(operation, mode, EXAMPLES)
+        except Unsatisfiable:
+            # It takes nothing, so that nothing can be wrong.
+            assert not list(operation.iter_parameters())
+            assert not operation.get_request_payload_content_types()
+        except Exception as error:  # noqa: BLE001 - every kind of failure is told below
+            failures.append(f"{operation.method} {operation.path}: {error}")
+    assert not failures, "\n\n".join(failures)

@@ -1,0 +1,107 @@
+"""Models over HTTP."""
+
+import socket
+import time
+import tomllib
+
+import pytest
+from tests.integration.server.owners import believing, told
+
+from long_running_agents.testing import Rule, Script, ScriptedServer, say
+
+pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("model_requests")]
+
+
+def answering(text):
+    return ScriptedServer(Script((Rule("", (say(text),) * 5),)))
+
+
+async def test_another_model_is_asked_by_all_who_have_not_chosen_and_after_a_restart(tmp_path):
+    options = {"model": None}
+    async with answering("It is me.") as server:
+        config = tmp_path / "config.toml"
+        config.write_text(
+            f'# Mine.\n[agent.model]\nmodel_id = "other"\nbase_url = "{server.url}"\n',
+            encoding="utf-8",
+        )
+        async with believing(tmp_path, **options) as (app, client):
+            ask = client()
+            listed = await ask.ok("GET", "/api/models")
+            assert listed["current"] == "custom:other"
+            assert [each["name"] for each in listed["models"] if each["current"]] == [
+                "custom:other"
+            ]
+            await ask.ok("POST", "/api/sessions", json={"id": "own", "model": "custom:third"})
+            choice = {"provider": "custom", "model_id": "scripted"}
+            done = await ask.ok("POST", "/api/models/select", json=choice)
+            assert (done["model"], done["session_id"]) == ("custom:scripted", None)
+            assert (await ask.ok("GET", "/api/models"))["current"] == "custom:scripted"
+            assert (await ask.ok("GET", "/api/status"))["model"] == "custom:scripted"
+            assert (await told(app, "Who?")).answer == "It is me."
+            await told(app, "Who?", session="own")
+            assert [asked["model"] for asked in server.requests] == ["scripted", "third"]
+        written = config.read_text(encoding="utf-8")
+        assert written.startswith("# Mine.")
+        assert tomllib.loads(written)["agent"]["model"]["model_id"] == "scripted"
+        async with believing(tmp_path, **options) as (_, client):
+            assert (await client().ok("GET", "/api/models"))["current"] == "custom:scripted"
+
+
+async def test_a_session_of_ones_own_is_switched_without_an_admin(tmp_path):
+    async with answering("Hello.") as server:
+        home = {"agent__model__base_url": server.url, "agent__model__model_id": "scripted"}
+        async with believing(tmp_path, model=None, **home) as (app, client):
+            ask = client(scopes="read chat")
+            await ask.ok("POST", "/api/sessions", json={"id": "s1"})
+            choice = {"provider": "custom", "model_id": "two", "session_id": "s1"}
+            done = await ask.ok("POST", "/api/models/select", json=choice)
+            assert (done["model"], done["session_id"]) == ("custom:two", "s1")
+            assert (await ask.ok("GET", "/api/sessions/s1"))["model"] == "custom:two"
+            assert app.models.usual == "custom:scripted"
+            other = await client("you").refused("POST", "/api/models/select", json=choice)
+            assert other == (404, "not_found")
+
+
+async def test_what_cannot_be_asked_is_not_chosen(tmp_path):
+    async with answering("Hello.") as server:
+        home = {"agent__model__base_url": server.url, "agent__model__model_id": "scripted"}
+        async with believing(tmp_path, model=None, **home) as (app, client):
+            ask = client()
+            for choice, status in (
+                ({"provider": "nobody", "model_id": "x"}, 400),
+                ({"provider": "openai", "model_id": "gpt-5"}, 400),
+                ({"provider": "local", "model_id": "nothing"}, 404),
+                ({"provider": "local", "model_id": "/etc/passwd"}, 403),
+                ({"provider": "", "model_id": "http://evil.example/v1#x"}, 403),
+                ({"provider": "openai", "model_id": ""}, 422),
+                ({"provider": "openai"}, 422),
+            ):
+                told = await ask.refused("POST", "/api/models/select", json=choice)
+                assert told[0] == status, choice
+            assert app.models.usual == "custom:scripted"
+        assert not (tmp_path / "config.toml").exists()
+
+
+async def test_a_flag_that_goes_before_the_file_is_named(tmp_path):
+    async with answering("Hello.") as server:
+        home = {"agent__model__base_url": server.url, "agent__model__model_id": "other"}
+        async with believing(tmp_path, model=None, **home) as (_, client):
+            choice = {"provider": "custom", "model_id": "scripted"}
+            done = await client().ok("POST", "/api/models/select", json=choice)
+    assert "flag" in done["note"]
+
+
+async def test_listing_models_is_quick_although_nobody_answers(tmp_path):
+    # Whoever connects there waits for ever.
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        probe = {"agent__model__probe": [f"vllm:{silent.getsockname()[1]}"]}
+        async with believing(tmp_path, **probe) as (_, client):
+            began = time.monotonic()
+            found = await client().ok("GET", "/api/models")
+            first = time.monotonic() - began
+            await client().ok("GET", "/api/models")
+            second = time.monotonic() - began - first
+    assert found["models"]
+    assert first < 2
+    # It is not looked again at once.
+    assert second < 0.5

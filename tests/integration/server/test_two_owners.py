@@ -1,0 +1,181 @@
+"""Two owners at one server: what is another's is not there, whatever is asked."""
+
+import pytest
+from tests.integration.server.owners import believing, told
+
+from long_running_agents.clock import SystemClock
+from long_running_agents.server.asgi import api
+from long_running_agents.testing import call, make_app, say
+
+pytestmark = pytest.mark.anyio
+
+MARK = "zebrafish"
+"""A word in everything of the other owner's."""
+ASKING = {"agent__tools__require_approval": ["update_task_status"]}
+REPLIES = [
+    call("create_task", title=f"{MARK} task"),
+    call("update_task_status", task_id=1, status="done"),
+]
+PUBLIC = {
+    ("GET", "/health"),
+    ("GET", "/ready"),
+    ("GET", "/api/tools"),
+    ("GET", "/api/settings"),
+    ("PATCH", "/api/settings"),
+    ("GET", "/api/log-level"),
+    ("PUT", "/api/log-level"),
+    ("GET", "/api/models"),
+}
+"""What is the server's own, and the same for everybody."""
+
+
+async def theirs(app, client):
+    """Everything that somebody can have; what names each of it."""
+    turn = await told(app, f"A {MARK} question", session="theirs", owner="you")
+    ask = client("you")
+    [question] = (await ask.ok("GET", "/api/approvals"))["approvals"]
+    memory = await ask.ok("POST", "/api/memory", json={"content": f"My {MARK} is called Rex"})
+    gone = await ask.ok("POST", "/api/memory", json={"content": f"{MARK} likes jazz music"})
+    batch = (await ask.ok("DELETE", f"/api/memory/{gone['memory']['id']}"))["batch"]
+    await ask.ok("PUT", "/api/files/content?path=zebrafish.txt", content=MARK.encode())
+    return {
+        "session_id": "theirs",
+        "turn_id": turn.id,
+        "approval_id": question["id"],
+        "number": memory["memory"]["id"],
+        "batch": batch,
+    }
+
+
+def requests(ids):
+    """Every route, asked for what is the other's."""
+    session, number = ids["session_id"], ids["number"]
+    return [
+        ("GET", "/api/sessions", {}),
+        ("GET", f"/api/sessions?q={MARK}", {}),
+        ("POST", "/api/sessions", {"json": {"id": session}}),
+        ("GET", f"/api/sessions/{session}", {}),
+        ("PATCH", f"/api/sessions/{session}", {"json": {"title": "Mine", "mode": "deep_work"}}),
+        ("DELETE", f"/api/sessions/{session}", {}),
+        ("GET", f"/api/sessions/{session}/history", {}),
+        ("POST", f"/api/sessions/{session}/fork", {"json": {"turn_id": ids["turn_id"]}}),
+        ("POST", f"/api/sessions/{session}/clear", {}),
+        ("GET", f"/api/sessions/{session}/export", {}),
+        ("GET", f"/api/sessions/{session}/export?format=jsonl", {}),
+        ("GET", "/api/tasks", {}),
+        ("GET", f"/api/tasks?session_id={session}", {}),
+        ("GET", f"/api/sessions/{session}/tasks", {}),
+        ("PATCH", f"/api/sessions/{session}/tasks/1", {"json": {"status": "failed"}}),
+        ("GET", "/api/usage?range=all", {}),
+        ("GET", "/api/activity?limit=1000", {}),
+        ("POST", "/api/models/select",
+         {"json": {"provider": "ollama", "model_id": "x", "session_id": session}}),
+        ("GET", "/api/approvals", {}),
+        ("GET", f"/api/approvals?session_id={session}", {}),
+        ("GET", "/api/approvals/log", {}),
+        ("GET", f"/api/approvals/log?session_id={session}", {}),
+        ("POST", f"/api/approvals/{ids['approval_id']}",
+         {"json": {"allowed": True, "lasting": "always"}}),
+        ("GET", "/api/grants?revoked=true", {}),
+        ("DELETE", f"/api/grants/{ids.get('grant_id', 'grant_x')}", {}),
+        ("GET", "/api/memory?limit=1000", {}),
+        ("GET", f"/api/memory?q={MARK}", {}),
+        ("GET", f"/api/memory?session_id={session}", {}),
+        ("POST", "/api/memory", {"json": {"content": f"A {MARK}", "session_id": session,
+                                          "scope": "session"}}),
+        ("POST", "/api/memory", {"json": {"content": "Rex is a cat", "supersedes": number}}),
+        ("GET", f"/api/memory/{number}", {}),
+        ("PATCH", f"/api/memory/{number}", {"json": {"content": "A cat"}}),
+        ("DELETE", f"/api/memory/{number}", {}),
+        ("POST", "/api/memory/forget", {"json": {"ids": [number]}}),
+        ("POST", "/api/memory/forget", {"json": {"query": MARK}}),
+        ("POST", "/api/memory/forget", {"json": {"session_id": session}}),
+        ("POST", f"/api/memory/undo/{ids['batch']}", {}),
+        ("GET", "/api/memory/stats", {}),
+        ("GET", "/api/files?depth=16", {}),
+        ("GET", f"/api/files/content?path={MARK}.txt", {}),
+        ("DELETE", f"/api/files/content?path={MARK}.txt", {}),
+        ("PUT", f"/api/files/content?path={MARK}.txt", {"content": b"mine"}),
+        ("POST", "/api/sessions/import",
+         {"content": '{"kind": "session", "id": "theirs", "title": "Mine",'
+                     ' "created_at": "2026-01-01T00:00:00Z"}',
+          "headers": {"content-type": "application/x-ndjson"}}),
+        ("GET", "/api/status", {}),
+    ]  # fmt: skip
+
+
+async def seen(ask):
+    """All that an owner sees of theirs."""
+    paths = (
+        "/api/sessions", "/api/sessions/theirs/history", "/api/sessions/theirs/tasks",
+        "/api/approvals", "/api/grants?revoked=true", "/api/approvals/log", "/api/memory?limit=100",
+        "/api/memory/stats", "/api/files?depth=16", "/api/activity?limit=1000",
+        "/api/files/content?path=zebrafish.txt",
+    )  # fmt: skip
+    return [(await ask("GET", path)).text for path in paths]
+
+
+async def test_nothing_of_anothers_is_shown_or_changed_by_any_route(tmp_path):
+    async with believing(tmp_path, *REPLIES, **ASKING) as (app, client):
+        ids = await theirs(app, client)
+        await app.remembered()
+        before = await seen(client("you"))
+        assert all(MARK in text for text in (before[0], before[2], before[6], before[10]))
+        mine = client("me")
+        statuses = {}
+        for method, path, options in requests(ids):
+            answer = await mine(method, path, **options)
+            # Its own words may come back to whoever asks.
+            said = answer.text.replace(f"A {MARK}", "").replace(f"{MARK}.txt", "")
+            assert MARK not in said, (method, path, answer.text)
+            assert answer.status_code < 500, (method, path)
+            statuses[method, path] = answer.status_code
+        assert await seen(client("you")) == before
+    named = {
+        key: status for key, status in statuses.items()
+        if any(str(value) in key[1] for value in ids.values() if value != ids["number"])
+    }  # fmt: skip
+    assert set(named.values()) <= {404, 200}
+    assert {key for key, status in named.items() if status == 200} == {
+        ("GET", "/api/approvals/log?session_id=theirs"),
+        ("GET", "/api/memory?session_id=theirs"),
+    }
+
+
+async def test_a_grant_is_its_owners(tmp_path):
+    replies = [*REPLIES, say("Done.")]
+    async with believing(tmp_path, *replies, **ASKING) as (app, client):
+        ids = await theirs(app, client)
+        yours = client("you")
+        answer = {"allowed": True, "lasting": "always"}
+        await yours.ok("POST", f"/api/approvals/{ids['approval_id']}", json=answer)
+        [grant] = (await yours.ok("GET", "/api/grants"))["grants"]
+        mine = client("me")
+        assert (await mine.ok("GET", "/api/grants"))["grants"] == []
+        told = await mine.refused("DELETE", f"/api/grants/{grant['id']}")
+        assert told == (404, "not_found")
+        assert len((await yours.ok("GET", "/api/grants"))["grants"]) == 1
+
+
+async def test_every_route_is_among_those_that_were_tried(tmp_path):
+    async with make_app(tmp_path) as app:
+        described = api(app, SystemClock()).openapi()["paths"]
+    known = {
+        (method.upper(), path)
+        for path, methods in described.items()
+        for method in methods
+        # What other files try.
+        if not path.startswith(("/api/chat", "/v1", "/api/tokens")) and "/turns" not in path
+    }
+    ids = dict.fromkeys(("session_id", "turn_id", "approval_id", "number", "batch"), "x")
+    tried = {(method, path.partition("?")[0]) for method, path, _ in requests(ids)}
+
+    def matches(pattern, path):
+        parts = zip(pattern.split("/"), path.split("/"), strict=False)
+        same = pattern.count("/") == path.count("/")
+        return same and all(a.startswith("{") or a == b for a, b in parts)
+
+    for method, path in known - PUBLIC:
+        assert any(method == other and matches(path, asked) for other, asked in tried), (
+            f"nobody tried {method} {path}"
+        )
