@@ -91,6 +91,7 @@ class Link:
         path: str,
         *,
         body: Mapping[str, object] | None = None,
+        text: str | None = None,
         query: Mapping[str, str | int | float | bool] | None = None,
         headers: Mapping[str, str] | None = None,
         accepted: Collection[int] = (),
@@ -100,7 +101,8 @@ class Link:
         Args:
             method: The method.
             path: The path, from its first slash on.
-            body: What is sent.
+            body: What is sent, as JSON.
+            text: What is sent as it is, instead.
             query: What is asked for.
             headers: What else is said.
             accepted: Refusals that the caller understands by itself.
@@ -115,6 +117,7 @@ class Link:
                 method,
                 f"{address.url}{path}",
                 json=body,
+                content=text,
                 params=query,
                 headers={**address.headers, **(headers or {})},
             )

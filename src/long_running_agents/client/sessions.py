@@ -134,6 +134,12 @@ class Sessions:
         reply = await self._link.ask("POST", f"{_path(session_id)}/fork", body={"turn_id": at})
         return shapes.session(reply.body, self._owner)
 
+    async def take_over(self, text: str) -> Session:
+        """Make a session of what an export in JSON lines says."""
+        lines = {"Content-Type": "application/x-ndjson"}
+        reply = await self._link.ask("POST", "/api/sessions/import", text=text, headers=lines)
+        return shapes.session(reply.body, self._owner)
+
     async def delete(self, session_id: SessionId) -> None:
         """Delete a session with everything in it."""
         await self._link.ask("DELETE", _path(session_id))
