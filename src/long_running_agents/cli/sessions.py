@@ -15,7 +15,12 @@ from long_running_agents.cli.output import (
     print_table,
     shown,
 )
-from long_running_agents.cli.reading import changing_sessions, has_database, with_sessions
+from long_running_agents.cli.reading import (
+    changing_sessions,
+    has_database,
+    take_session_over,
+    with_sessions,
+)
 from long_running_agents.errors import StorageFailed, UsageError
 
 if TYPE_CHECKING:
@@ -182,15 +187,7 @@ def import_session(options: Options, path: Path, as_json: bool) -> None:
         raise UsageError(
             f"{path} cannot be read: {error}.", hint="Name a file of UTF-8 text."
         ) from error
-
-    from long_running_agents.agent import importing
-
-    told = importing.read(text)
-
-    async def work(service: "SessionService") -> "Session":
-        return await service.take_over(told)
-
-    session = with_sessions(options, work, writes=True)
+    session = take_session_over(options, text)
     if as_json:
         print_json(session)
     else:

@@ -45,6 +45,8 @@ async def test_sessions_are_what_the_home_says_they_are(tmp_path):
         assert copy.forked_from == SESSION
         exported = await client.sessions.export(SESSION, "md")
         assert exported == await app.sessions.export(SESSION, "md")
+        lines = await client.sessions.export(SESSION, "jsonl")
+        assert (await client.sessions.take_over(lines)).title == "Herons"
         await client.sessions.delete(SESSION)
         with pytest.raises(NotFound):
             await app.sessions.get(SESSION)
