@@ -53,6 +53,7 @@ from long_running_agents.store.opening import open_database
 from long_running_agents.tools.catalog import switched_on
 from long_running_agents.tools.deps import MakeDeps, Tell, TurnDeps
 from long_running_agents.tools.hands import Hands, hands_of
+from long_running_agents.tools.mcp import foreign_servers, tools_of
 
 __all__ = ["App", "open_app", "open_memories"]
 
@@ -100,6 +101,8 @@ async def open_app(
     """
     loaded = loaded or load()
     clock = clock or SystemClock()
+    servers = foreign_servers(loaded, clock, toolsets)
+    loaded = servers.guarded(loaded)
     # Its first-run banner would land in the middle of a conversation.
     pydantic_ai.BANNER_ENABLED = False
     home = Home(loaded.home)
@@ -111,11 +114,11 @@ async def open_app(
             findings = await _findings(loaded, database, clock)
             windows = windows or await _known_windows(loaded, model, client, findings)
             models = _models(loaded, model, client, findings)
-            settings = _run_settings(loaded, model, windows)
+            settings = _run_settings(loaded, model, windows, servers.rules())
             memories = _memories(loaded, database, client, clock)
             remembering = _remembering(loaded, memories, clock)
             hands = hands_of(loaded, client, clock)
-            tools = [switched_on(loaded.settings), *toolsets]
+            tools = [switched_on(loaded.settings), *toolsets, *tools_of(servers, loaded)]
             app = _assemble(loaded, database, models, settings, tools, clock, remembering, hands)
             engine = LocalEngine({WORK: app.turns.run}, clock)
             try:
@@ -128,6 +131,7 @@ async def open_app(
             finally:
                 app.turns.close()
                 await engine.close()
+                await servers.close()
                 await hands.close()
                 if remembering is not None:
                     await remembering.close()
@@ -308,7 +312,9 @@ def _view(settings: Settings) -> View:
     )
 
 
-def _run_settings(loaded: Loaded, model: Model | None, windows: WindowOf | None) -> RunSettings:
+def _run_settings(
+    loaded: Loaded, model: Model | None, windows: WindowOf | None, rules: Sequence[Rule]
+) -> RunSettings:
     agent = loaded.settings.agent
     own = names.configured_name(agent.model) if model is None else model.model_name
     limits = Limits(
@@ -333,7 +339,7 @@ def _run_settings(loaded: Loaded, model: Model | None, windows: WindowOf | None)
         instructions=text,
         windows=window,
         limits=limits,
-        rules=_rules(loaded.settings),
+        rules=_rules(loaded.settings, rules),
         tool_timeout=agent.tools.timeout,
         result_limit=agent.tools.result_limit,
         retries=agent.model.retries,
@@ -344,22 +350,25 @@ def _run_settings(loaded: Loaded, model: Model | None, windows: WindowOf | None)
     )
 
 
-def _rules(settings: Settings) -> Rules:
+def _rules(settings: Settings, rules: Sequence[Rule]) -> Rules:
     tools = settings.agent.tools
     return Rules(
         allow=tools.allow,
         require_approval=tools.require_approval,
         custom=[
-            Rule(
-                decision=Ruling(rule.decision),
-                tool=rule.tool,
-                program=rule.program,
-                path=rule.path,
-                host=rule.host,
-                reason=rule.reason,
-                tainted=rule.tainted,
-            )
-            for rule in tools.rules
+            *rules,
+            *(
+                Rule(
+                    decision=Ruling(rule.decision),
+                    tool=rule.tool,
+                    program=rule.program,
+                    path=rule.path,
+                    host=rule.host,
+                    reason=rule.reason,
+                    tainted=rule.tainted,
+                )
+                for rule in tools.rules
+            ),
         ],
         taint=tools.taint,
         network=bool(settings.sandbox.network),

@@ -1,0 +1,245 @@
+"""A conversation with a server, in the words of the protocol.
+
+Importing this takes a second: it is imported when the first server is needed, in a thread.
+"""
+
+import asyncio
+import logging
+from collections.abc import Collection, Mapping
+from contextlib import AbstractAsyncContextManager
+from importlib.metadata import version
+from typing import Any
+
+import anyio
+import httpx2
+from mcp import MCPError
+from mcp.client.client import Client
+from mcp.client.session import IncomingMessage
+from mcp_types import (
+    CONNECTION_CLOSED,
+    INVALID_REQUEST,
+    REQUEST_TIMEOUT,
+    CallToolRequest,
+    CallToolRequestParams,
+    CallToolResult,
+    Implementation,
+    InputRequiredResult,
+    Tool,
+    ToolListChangedNotification,
+)
+from pydantic import TypeAdapter, ValidationError
+
+from long_running_agents.domain.ports import Clock
+from long_running_agents.errors import Unavailable
+from long_running_agents.mcp.answers import answer
+from long_running_agents.mcp.endpoint import reached
+from long_running_agents.mcp.listing import MOST_TOOLS, listed
+from long_running_agents.mcp.program import running
+from long_running_agents.mcp.spec import Program, ServerSpec
+from long_running_agents.mcp.talk import Answer, CutOff, Failed, Listing, NotRun
+from long_running_agents.mcp.texts import readable
+
+STARTING = 30.0
+"""Seconds a server has to start and to greet."""
+_LEAVING = 10.0
+_MOST_PAGES = 10
+_LONGEST_REASON = 300
+_RESULT: TypeAdapter[CallToolResult | InputRequiredResult] = TypeAdapter(
+    CallToolResult | InputRequiredResult
+)
+_OURSELVES = "long-running-agents"
+
+
+async def begin(spec: ServerSpec, clock: Clock, taken: Collection[str]) -> "Conversation":
+    """Start a server, or reach it, and agree on a version of the protocol.
+
+    Args:
+        spec: The server.
+        clock: Tells the time.
+        taken: Names that no foreign tool may have.
+
+    Raises:
+        Unavailable: It cannot be had.
+    """
+    for name in ("mcp", "client"):
+        # The library's complaints would otherwise be printed into the conversation.
+        logger = logging.getLogger(name)
+        if not logger.handlers:
+            logger.addHandler(logging.NullHandler())
+    conversation = Conversation(spec, taken)
+    try:
+        await conversation.open(clock)
+    except BaseException:
+        await conversation.close()
+        raise
+    return conversation
+
+
+class Conversation:
+    """Lives in a task of its own: what the library opens must be closed where it was opened."""
+
+    def __init__(self, spec: ServerSpec, taken: Collection[str]) -> None:
+        self._spec = spec
+        self._taken = taken
+        self._scope = anyio.CancelScope()
+        self._task: asyncio.Task[None] | None = None
+        self._client: Client | None = None
+        self._gone = False
+        self._changed = False
+
+    @property
+    def protocol(self) -> str:
+        """The version of the protocol that is spoken."""
+        return "" if self._client is None or self.over else self._client.protocol_version
+
+    @property
+    def over(self) -> bool:
+        """Whether the other end has gone."""
+        return self._gone or self._task is None or self._task.done()
+
+    @property
+    def stale(self) -> bool:
+        """Whether the server said that its tools have changed."""
+        return self._changed
+
+    async def open(self, clock: Clock) -> None:
+        """Begin.
+
+        Raises:
+            Unavailable: There is nobody, or nobody who speaks the protocol.
+        """
+        ready = asyncio.get_running_loop().create_future()
+        self._task = asyncio.create_task(self._live(ready))
+        if not await clock.wait(ready, STARTING):
+            ready.cancel()
+            raise Unavailable(f"it did not answer within {STARTING:g} seconds")
+        ready.result()
+
+    async def tools(self) -> Listing:
+        """Ask for the tools.
+
+        Raises:
+            Unavailable: It does not tell.
+        """
+        self._changed = False
+        try:
+            async with asyncio.timeout(STARTING):
+                tools = await self._all_tools()
+        except (MCPError, ValidationError, TimeoutError) as error:
+            raise Unavailable(f"it does not list its tools: {_reason(error)}") from error
+        found = [(tool.name, tool.description or "", tool.input_schema) for tool in tools]
+        # Foreign schemas may be large.
+        return await asyncio.to_thread(listed, self._spec, found, self._taken)
+
+    async def call(self, tool: str, args: Mapping[str, Any]) -> Answer:
+        """Call a tool by its own name."""
+        if self.over or self._client is None:
+            return NotRun("it ended by itself")
+        params = CallToolRequestParams(name=tool, arguments=dict(args))
+        try:
+            # Not the client's own call_tool: it would check the answer against a schema, with
+            # patterns in it, that the server has chosen.
+            result = await self._client.session.send_request(
+                CallToolRequest(params=params),
+                _RESULT,
+                request_read_timeout_seconds=self._spec.timeout,
+            )
+        except MCPError as error:
+            return self._failure(error)
+        except ValidationError:
+            return Failed("The answer of the server is not valid.")
+        if isinstance(result, InputRequiredResult):
+            return Failed("The server wants more than a call: that is not supported here.")
+        return answer(result)
+
+    async def close(self) -> None:
+        """End it, and whatever was started for it."""
+        self._gone = True
+        self._scope.cancel()
+        if self._task is not None:
+            _, left = await asyncio.wait([self._task], timeout=_LEAVING)
+            for task in left:
+                task.cancel()
+
+    async def _live(self, ready: asyncio.Future[None]) -> None:
+        try:
+            with self._scope:
+                async with Client(
+                    self._transport(),
+                    read_timeout_seconds=self._spec.timeout,
+                    client_info=Implementation(name=_OURSELVES, version=version(_OURSELVES)),
+                    message_handler=self._hear,
+                    cache=None,
+                ) as client:
+                    self._client = client
+                    if not ready.done():
+                        ready.set_result(None)
+                    await anyio.sleep_forever()
+        except Exception as error:  # noqa: BLE001 - the outermost ring around a foreign server
+            self._end(ready, _reason(error))
+        else:
+            self._end(ready, "it was ended")
+
+    def _end(self, ready: asyncio.Future[None], reason: str) -> None:
+        self._gone = True
+        if not ready.done():
+            ready.set_exception(Unavailable(reason))
+
+    def _transport(self) -> AbstractAsyncContextManager[tuple[Any, Any]]:
+        way = self._spec.way
+        if isinstance(way, Program):
+            return running(way, self._spec.name, self._hang_up)
+        return reached(way, self._spec.timeout)
+
+    def _hang_up(self) -> None:
+        self._gone = True
+
+    async def _hear(self, message: IncomingMessage) -> None:
+        if isinstance(message, ToolListChangedNotification):
+            self._changed = True
+
+    async def _all_tools(self) -> list[Tool]:
+        assert self._client is not None, "it was opened"  # noqa: S101
+        tools: list[Tool] = []
+        cursor: str | None = None
+        for _ in range(_MOST_PAGES):
+            page = await self._client.list_tools(cursor=cursor)
+            tools += page.tools
+            cursor = page.next_cursor
+            if cursor is None or len(tools) > 2 * MOST_TOOLS:
+                break
+        return tools
+
+    def _failure(self, error: MCPError) -> Answer:
+        if error.code == REQUEST_TIMEOUT:
+            return CutOff(f"no answer within {self._spec.timeout:g} seconds")
+        if error.code == CONNECTION_CLOSED:
+            self._gone = True
+            return CutOff("the server ended before it answered")
+        if error.code == INVALID_REQUEST and error.message == "Session terminated":
+            # The library's words for a server that was restarted and knows nothing of us.
+            self._gone = True
+            return NotRun("it does not know us any more")
+        return Failed(error.message)
+
+
+def _reason(error: BaseException) -> str:
+    """What went wrong first, in a line."""
+    match error:
+        case BaseExceptionGroup():
+            return _reason(error.exceptions[0])
+        case FileNotFoundError() | PermissionError() | NotADirectoryError():
+            text = f"{error.filename!r} cannot be run or entered: {error.strerror}"
+        case httpx2.ConnectError() | httpx2.ConnectTimeout():
+            text = f"nobody answers there ({error})"
+        case MCPError():
+            text = error.message
+        case Unavailable():
+            text = error.message
+        case ValidationError():
+            text = "its answer is not valid"
+        case TimeoutError():
+            text = "it takes too long"
+        case _:
+            text = f"{type(error).__name__}: {error}"
+    return readable(" ".join(text.split()), _LONGEST_REASON)
