@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -36,6 +36,7 @@ from long_running_agents.engine.local import LocalEngine
 from long_running_agents.errors import ConfigError
 from long_running_agents.home import Home
 from long_running_agents.logs import log_to
+from long_running_agents.mcp.servers import Servers
 from long_running_agents.memory.memories import Memories
 from long_running_agents.memory.opening import (
     memories_of,
@@ -74,6 +75,8 @@ class App:
     """What is remembered; None when that is switched off."""
     remembered: Callable[[], Awaitable[None]]
     """Waits until every turn that came to rest is remembered."""
+    servers: Servers
+    """Foreign servers whose tools may be used."""
 
     @property
     def settings(self) -> Settings:
@@ -114,10 +117,11 @@ async def open_app(
             findings = await _findings(loaded, database, clock)
             windows = windows or await _known_windows(loaded, model, client, findings)
             models = _models(loaded, model, client, findings)
-            settings = _run_settings(loaded, model, windows, servers.rules())
+            settings = _run_settings(loaded, model, windows)
+            settings = replace(settings, rules=servers.ruled(settings.rules))
             memories = _memories(loaded, database, client, clock)
             remembering = _remembering(loaded, memories, clock)
-            hands = hands_of(loaded, client, clock)
+            hands = hands_of(loaded, client, clock, servers)
             tools = [switched_on(loaded.settings), *toolsets, *tools_of(servers, loaded)]
             app = _assemble(loaded, database, models, settings, tools, clock, remembering, hands)
             engine = LocalEngine({WORK: app.turns.run}, clock)
@@ -131,7 +135,6 @@ async def open_app(
             finally:
                 app.turns.close()
                 await engine.close()
-                await servers.close()
                 await hands.close()
                 if remembering is not None:
                     await remembering.close()
@@ -202,6 +205,7 @@ def _assemble(
         models=models,
         memories=memories,
         remembered=_at_once if remembering is None else remembering.ready,
+        servers=hands.servers,
     )
 
 
@@ -312,9 +316,7 @@ def _view(settings: Settings) -> View:
     )
 
 
-def _run_settings(
-    loaded: Loaded, model: Model | None, windows: WindowOf | None, rules: Sequence[Rule]
-) -> RunSettings:
+def _run_settings(loaded: Loaded, model: Model | None, windows: WindowOf | None) -> RunSettings:
     agent = loaded.settings.agent
     own = names.configured_name(agent.model) if model is None else model.model_name
     limits = Limits(
@@ -339,7 +341,7 @@ def _run_settings(
         instructions=text,
         windows=window,
         limits=limits,
-        rules=_rules(loaded.settings, rules),
+        rules=_rules(loaded.settings),
         tool_timeout=agent.tools.timeout,
         result_limit=agent.tools.result_limit,
         retries=agent.model.retries,
@@ -350,25 +352,22 @@ def _run_settings(
     )
 
 
-def _rules(settings: Settings, rules: Sequence[Rule]) -> Rules:
+def _rules(settings: Settings) -> Rules:
     tools = settings.agent.tools
     return Rules(
         allow=tools.allow,
         require_approval=tools.require_approval,
         custom=[
-            *rules,
-            *(
-                Rule(
-                    decision=Ruling(rule.decision),
-                    tool=rule.tool,
-                    program=rule.program,
-                    path=rule.path,
-                    host=rule.host,
-                    reason=rule.reason,
-                    tainted=rule.tainted,
-                )
-                for rule in tools.rules
-            ),
+            Rule(
+                decision=Ruling(rule.decision),
+                tool=rule.tool,
+                program=rule.program,
+                path=rule.path,
+                host=rule.host,
+                reason=rule.reason,
+                tainted=rule.tainted,
+            )
+            for rule in tools.rules
         ],
         taint=tools.taint,
         network=bool(settings.sandbox.network),

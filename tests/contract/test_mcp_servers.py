@@ -227,7 +227,7 @@ async def test_a_server_that_is_still_starting_is_ended_too(opened, tmp_path):
     [
         ({"command": "no-such-program"}, "no-such-program"),
         ({"command": "sh", "cwd": "/no/such/folder"}, "/no/such/folder"),
-        ({"command": "sh", "args": ["-c", "exit 1"]}, "onnection closed"),
+        ({"command": "sh", "args": ["-c", "exit 1"]}, "it ended before it answered"),
         ({"command": "${NOT_THERE}"}, "NOT_THERE is not set"),
         ({"url": "http://127.0.0.1:1/mcp"}, "nobody answers there"),
     ],

@@ -39,6 +39,8 @@ from long_running_agents.mcp.spec import Program, ServerSpec
 from long_running_agents.mcp.talk import Answer, CutOff, Failed, Listing, NotRun
 from long_running_agents.mcp.texts import readable
 
+log = logging.getLogger(__name__)
+
 STARTING = 30.0
 """Seconds a server has to start and to greet."""
 _LEAVING = 10.0
@@ -86,6 +88,7 @@ class Conversation:
         self._client: Client | None = None
         self._gone = False
         self._changed = False
+        self._last_words = ""
 
     @property
     def protocol(self) -> str:
@@ -176,7 +179,8 @@ class Conversation:
                         ready.set_result(None)
                     await anyio.sleep_forever()
         except Exception as error:  # noqa: BLE001 - the outermost ring around a foreign server
-            self._end(ready, _reason(error))
+            said = f" ({self._last_words})" if self._last_words else ""
+            self._end(ready, f"{_reason(error)}{said}")
         else:
             self._end(ready, "it was ended")
 
@@ -188,8 +192,13 @@ class Conversation:
     def _transport(self) -> AbstractAsyncContextManager[tuple[Any, Any]]:
         way = self._spec.way
         if isinstance(way, Program):
-            return running(way, self._spec.name, self._hang_up)
+            return running(way, self._note, self._hang_up)
         return reached(way, self._spec.timeout)
+
+    def _note(self, line: str) -> None:
+        # The log leaves secrets out.
+        log.info("%s: %s", self._spec.name, line)
+        self._last_words = line or self._last_words
 
     def _hang_up(self) -> None:
         self._gone = True
@@ -233,9 +242,8 @@ def _reason(error: BaseException) -> str:
         case httpx2.ConnectError() | httpx2.ConnectTimeout():
             text = f"nobody answers there ({error})"
         case MCPError():
-            text = error.message
-        case Unavailable():
-            text = error.message
+            closed = error.code == CONNECTION_CLOSED
+            text = "it ended before it answered" if closed else error.message
         case ValidationError():
             text = "its answer is not valid"
         case TimeoutError():

@@ -6,7 +6,6 @@ end goes, and leaves no process behind that the program has started.
 
 import asyncio
 import contextlib
-import logging
 import os
 import signal
 from collections.abc import AsyncGenerator, Callable
@@ -22,8 +21,6 @@ from pydantic import ValidationError
 from long_running_agents.mcp.spec import Program
 from long_running_agents.mcp.texts import readable
 
-log = logging.getLogger(__name__)
-
 LARGEST_LINE = 16 << 20
 _GRACE = 1.0
 """Seconds a program has to leave when its input ends, and again when it is asked to."""
@@ -35,13 +32,13 @@ Outgoing = ObjectReceiveStream[SessionMessage]
 
 @asynccontextmanager
 async def running(
-    program: Program, name: str, gone: Callable[[], None]
+    program: Program, hear: Callable[[str], None], gone: Callable[[], None]
 ) -> AsyncGenerator[tuple[Any, Any]]:
     """A program while inside; what it writes, and where to write to it.
 
     Args:
         program: The program.
-        name: What the server is called in the log.
+        hear: Called with each line that is not of the protocol.
         gone: Called when it says nothing more.
 
     Raises:
@@ -61,9 +58,9 @@ async def running(
     incoming, received = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     sent, outgoing = anyio.create_memory_object_stream[SessionMessage](0)
     async with anyio.create_task_group() as tasks, incoming, received, sent, outgoing:
-        tasks.start_soon(_read, process, incoming, name, gone)
+        tasks.start_soon(_read, process, incoming, hear, gone)
         tasks.start_soon(_write, process, outgoing)
-        tasks.start_soon(_note, process, name)
+        tasks.start_soon(_note, process, hear)
         try:
             yield received, sent
         finally:
@@ -74,16 +71,19 @@ async def running(
 
 
 async def _read(
-    process: asyncio.subprocess.Process, incoming: Incoming, name: str, gone: Callable[[], None]
+    process: asyncio.subprocess.Process,
+    incoming: Incoming,
+    hear: Callable[[str], None],
+    gone: Callable[[], None],
 ) -> None:
     assert process.stdout is not None, "it was asked for"  # noqa: S101
     try:
         async with incoming:
             while line := await process.stdout.readline():
-                if (message := _message(line, name)) is not None:
+                if (message := _message(line, hear)) is not None:
                     await incoming.send(message)
     except ValueError:
-        log.warning("%s: a line of more than %d bytes ends the conversation", name, LARGEST_LINE)
+        hear(f"(a line of more than {LARGEST_LINE} bytes ends the conversation)")
     except (anyio.BrokenResourceError, anyio.ClosedResourceError):
         # Nobody listens any more.
         return
@@ -91,14 +91,14 @@ async def _read(
         gone()
 
 
-def _message(line: bytes, name: str) -> SessionMessage | None:
+def _message(line: bytes, hear: Callable[[str], None]) -> SessionMessage | None:
     if not line.strip():
         return None
     try:
         return SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
     except ValidationError:
         # Programs print greetings where they should not.
-        _log(name, line)
+        hear(_line(line))
         return None
 
 
@@ -112,8 +112,8 @@ async def _write(process: asyncio.subprocess.Process, outgoing: Outgoing) -> Non
             await process.stdin.drain()
 
 
-async def _note(process: asyncio.subprocess.Process, name: str) -> None:
-    """Keep what a program complains about; the log leaves secrets out."""
+async def _note(process: asyncio.subprocess.Process, hear: Callable[[str], None]) -> None:
+    """Hear what a program complains about."""
     assert process.stderr is not None, "it was asked for"  # noqa: S101
     while True:
         try:
@@ -122,12 +122,12 @@ async def _note(process: asyncio.subprocess.Process, name: str) -> None:
             continue
         if not line:
             return
-        _log(name, line)
+        hear(_line(line))
 
 
-def _log(name: str, line: bytes) -> None:
+def _line(line: bytes) -> str:
     text = line[: 4 * _LONGEST_NOTE].decode(errors="replace")
-    log.info("%s: %s", name, readable(text.replace("\n", " "), _LONGEST_NOTE).rstrip())
+    return readable(" ".join(text.split()), _LONGEST_NOTE)
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:

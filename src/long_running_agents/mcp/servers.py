@@ -7,7 +7,7 @@ from importlib import import_module
 from pathlib import Path
 
 from long_running_agents.config import Loaded
-from long_running_agents.domain.policy import Rule, Ruling
+from long_running_agents.domain.policy import Rule, Rules, Ruling
 from long_running_agents.domain.ports import Clock
 from long_running_agents.errors import NotFound
 from long_running_agents.home import Home
@@ -39,9 +39,9 @@ class Servers:
         known = ", ".join(server.spec.name for server in self.each) or "none"
         raise NotFound(f"No MCP server {name!r} in {self.file}.", hint=f"There is: {known}.")
 
-    def rules(self) -> list[Rule]:
-        """What the file asks of the gate."""
-        return [
+    def ruled(self, rules: Rules) -> Rules:
+        """Rules of the gate with those of the file before them."""
+        asking = [
             Rule(
                 decision=Ruling.ASK,
                 tool=names.pattern(server.spec.name, given),
@@ -50,6 +50,7 @@ class Servers:
             for server in self.each
             for given in server.spec.require_approval
         ]
+        return replace(rules, custom=[*asking, *rules.custom])
 
     def guarded(self, loaded: Loaded) -> Loaded:
         """The same settings; what is secret in the file is kept out of everything written."""
