@@ -6,6 +6,7 @@ import signal
 
 import pytest
 from tests.contract.mcp.homes import REAL, lives, plain, starts, until, web_server, write
+from tests.contract.mcp.plain_web import plain_web
 
 from long_running_agents.clock import SystemClock
 from long_running_agents.config import load
@@ -188,9 +189,10 @@ async def test_tools_that_change_are_asked_for_again(opened, tmp_path):
     server = await ready(opened(plain=plain(tmp_path, {"name": "grow", "does": "grow"})), "plain")
     assert await server.call("grow", {}) == Told("grown")
 
-    found = await server.tools(patience=LONG)
+    await server.tools()
 
-    assert [offer.name for offer in found.offers] == ["plain_grow", "plain_grown"]
+    await until(lambda: len(server.status.listing.offers) > 1)
+    assert server.status.listing.offers[1].name == "plain_grown"
 
 
 @pytest.mark.parametrize("stubborn", [False, True])
@@ -263,6 +265,18 @@ async def test_a_server_at_an_address_may_be_restarted(opened):
     with web_server(port):
         await clock.advance(300)
         assert isinstance(await server.call("add", {"a": 1, "b": 1}), Told)
+
+
+async def test_an_address_that_has_forgotten_us_is_greeted_again_and_called_once(opened):
+    async with plain_web() as (web, url):
+        server = await ready(opened(web={"url": url}), "web")
+        assert server.status.protocol == "2025-03-26"
+        assert await server.call("count", {}) == Told("1")
+
+        web.known.clear()
+
+        assert await server.call("count", {}) == Told("2")
+        assert (web.greeted, web.counted) == (2, 2)
 
 
 async def test_headers_do_not_follow_a_redirect_to_somebody_else(opened):

@@ -65,7 +65,7 @@ def _objection(spec: ServerSpec, tool: str, name: str, taken: Collection[str]) -
 def _described(server: str, description: str) -> str:
     """The server's words, marked as such."""
     text = readable(description.strip(), LONGEST_DESCRIPTION)
-    return f"[Tool of the foreign server {server!r}, in its own words] {text}"
+    return f"[From the foreign server {server!r}] {text}"
 
 
 def _fitting(schema: Mapping[str, Any]) -> dict[str, Any]:

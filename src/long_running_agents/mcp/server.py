@@ -16,6 +16,8 @@ log = logging.getLogger(__name__)
 
 PATIENCE = 4.0
 """Seconds a turn waits for a server that starts; it goes on starting without the turn."""
+_PATIENCE_FOR_NEWS = 1.0
+"""Seconds a turn waits for tools that have changed; till then it has those of before."""
 _FIRST_PAUSE = 2.0
 _LONGEST_PAUSE = 300.0
 
@@ -87,8 +89,10 @@ class Server:
         Args:
             patience: How long to wait, counted from the moment it was started.
         """
-        if self._listing is None or (self._alive() and self._talk is not None and self._talk.stale):
+        changed = self._listing is not None and self._alive() and self._stale()
+        if self._listing is None or changed:
             attempt = self._started()
+            patience = min(patience, _PATIENCE_FOR_NEWS) if changed else patience
             left = self._since + patience - self._clock.monotonic()
             if attempt is not None and left > 0:
                 await self._clock.wait(attempt, left)
@@ -136,6 +140,9 @@ class Server:
     def _alive(self) -> bool:
         return self._talk is not None and not self._talk.over
 
+    def _stale(self) -> bool:
+        return self._talk is not None and self._talk.stale
+
     async def _talking(self) -> Talk:
         if not self._alive():
             attempt = self._started()
@@ -164,7 +171,7 @@ class Server:
     def _may_start(self) -> bool:
         unable = self.spec.disabled or self.spec.problem
         early = self._starts > 0 and self._clock.monotonic() < self._not_before
-        return not unable and not early
+        return not unable and (self._alive() or not early)
 
     async def _try(self) -> None:
         try:
