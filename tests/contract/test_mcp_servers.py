@@ -56,6 +56,8 @@ async def test_a_program_of_the_newest_generation_is_used(opened):
     assert isinstance(await server.call("refuse", {"why": "x"}), Failed)
     assert isinstance(await server.call("add", {"a": "two"}), Failed)
     assert isinstance(await server.call("nothing", {}), Failed)
+    sums = [server.call("add", {"a": number, "b": 1}) for number in range(20)]
+    assert await asyncio.gather(*sums) == [Told(str(number + 1)) for number in range(20)]
     shown = (await server.call("picture", {})).text
     assert "a cat" in shown
     assert "[image, image/png, about 3000 bytes: not shown]" in shown
@@ -67,6 +69,18 @@ async def test_a_program_of_the_first_generation_is_used(opened, tmp_path):
 
     assert server.status.protocol == "2025-06-18"
     assert await server.call("echo", {"a": [1]}) == Told('{"a": [1]}')
+
+
+async def test_a_program_that_expects_a_greeting_first_gets_it(opened, tmp_path):
+    strict = plain(tmp_path, {"name": "who", "does": "pid"}, strict=True)
+    server = await ready(opened(plain=strict), "plain")
+    first = int((await server.call("who", {})).text)
+    os.kill(first, signal.SIGKILL)
+    await until(lambda: server.status.state is not State.READY)
+    second = int((await server.call("who", {})).text)
+
+    # The very first one left when it was asked for its generation; later ones are not asked.
+    assert starts(tmp_path)[1:] == [first, second]
 
 
 @pytest.mark.parametrize(
@@ -154,10 +168,11 @@ async def test_a_server_that_cannot_start_is_not_started_at_every_step(opened, t
         assert (await server.tools()).offers == ()
 
     assert server.status.state is State.FAILED
-    assert len(starts(tmp_path)) == 1
+    # Each attempt is made in both ways of greeting.
+    assert len(starts(tmp_path)) == 2
     await clock.advance(3)
     await server.tools()
-    assert len(starts(tmp_path)) == 2
+    assert len(starts(tmp_path)) == 4
 
 
 async def test_a_server_that_says_nothing_is_waited_for_only_once(opened, tmp_path):
@@ -170,6 +185,11 @@ async def test_a_server_that_says_nothing_is_waited_for_only_once(opened, tmp_pa
     assert (await waiting).offers == ()
     assert (await server.tools()).offers == ()
     assert server.status.state is State.STARTING
+    await until(lambda: starts(tmp_path))
+    await clock.advance(30)
+    await until(lambda: server.status.state is State.FAILED)
+    assert server.status.reason == "it did not answer within 30 seconds"
+    assert not lives(*starts(tmp_path))
 
 
 async def test_a_call_that_takes_too_long_is_uncertain_and_the_server_stays(opened, tmp_path):

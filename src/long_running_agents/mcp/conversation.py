@@ -27,6 +27,7 @@ from mcp_types import (
     Tool,
     ToolListChangedNotification,
 )
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from pydantic import TypeAdapter, ValidationError
 
 from long_running_agents.domain.ports import Clock
@@ -45,6 +46,7 @@ STARTING = 30.0
 """Seconds a server has to start and to greet."""
 _LEAVING = 10.0
 _MOST_PAGES = 10
+_MOST_NOTES = 1000
 _LONGEST_REASON = 300
 _RESULT: TypeAdapter[CallToolResult | InputRequiredResult] = TypeAdapter(
     CallToolResult | InputRequiredResult
@@ -52,13 +54,16 @@ _RESULT: TypeAdapter[CallToolResult | InputRequiredResult] = TypeAdapter(
 _OURSELVES = "long-running-agents"
 
 
-async def begin(spec: ServerSpec, clock: Clock, taken: Collection[str]) -> "Conversation":
+async def begin(
+    spec: ServerSpec, clock: Clock, taken: Collection[str], *, old: bool = False
+) -> "Conversation":
     """Start a server, or reach it, and agree on a version of the protocol.
 
     Args:
         spec: The server.
         clock: Tells the time.
         taken: Names that no foreign tool may have.
+        old: Whether it is known to be of the first generation.
 
     Raises:
         Unavailable: It cannot be had.
@@ -68,20 +73,25 @@ async def begin(spec: ServerSpec, clock: Clock, taken: Collection[str]) -> "Conv
         logger = logging.getLogger(name)
         if not logger.handlers:
             logger.addHandler(logging.NullHandler())
-    conversation = Conversation(spec, taken)
+    conversation = Conversation(spec, taken, old=old)
     try:
         await conversation.open(clock)
-    except BaseException:
+    except BaseException as error:
+        offended = conversation.hung_up and isinstance(error, Unavailable)
         await conversation.close()
-        raise
+        if old or not offended:
+            raise
+        # Some programs of the first generation leave when they are not greeted as they expect.
+        return await begin(spec, clock, taken, old=True)
     return conversation
 
 
 class Conversation:
     """Lives in a task of its own: what the library opens must be closed where it was opened."""
 
-    def __init__(self, spec: ServerSpec, taken: Collection[str]) -> None:
+    def __init__(self, spec: ServerSpec, taken: Collection[str], *, old: bool) -> None:
         self._spec = spec
+        self._old = old
         self._taken = taken
         self._scope = anyio.CancelScope()
         self._task: asyncio.Task[None] | None = None
@@ -89,6 +99,18 @@ class Conversation:
         self._gone = False
         self._changed = False
         self._last_words = ""
+        self._noted = 0
+        self._hung_up = False
+
+    @property
+    def old(self) -> bool:
+        """Whether the server is of the first generation."""
+        return self.protocol in HANDSHAKE_PROTOCOL_VERSIONS
+
+    @property
+    def hung_up(self) -> bool:
+        """Whether a program ended by itself."""
+        return self._hung_up
 
     @property
     def protocol(self) -> str:
@@ -173,6 +195,7 @@ class Conversation:
                     client_info=Implementation(name=_OURSELVES, version=version(_OURSELVES)),
                     message_handler=self._hear,
                     cache=None,
+                    mode="legacy" if self._old else "auto",
                 ) as client:
                     self._client = client
                     if not ready.done():
@@ -196,12 +219,14 @@ class Conversation:
         return reached(way, self._spec.timeout)
 
     def _note(self, line: str) -> None:
-        # The log leaves secrets out.
-        log.info("%s: %s", self._spec.name, line)
+        self._noted += 1
+        if self._noted <= _MOST_NOTES:
+            # The log leaves secrets out.
+            log.info("%s: %s", self._spec.name, line)
         self._last_words = line or self._last_words
 
     def _hang_up(self) -> None:
-        self._gone = True
+        self._gone = self._hung_up = True
 
     async def _hear(self, message: IncomingMessage) -> None:
         if isinstance(message, ToolListChangedNotification):

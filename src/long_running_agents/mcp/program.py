@@ -79,16 +79,20 @@ async def _read(
     assert process.stdout is not None, "it was asked for"  # noqa: S101
     try:
         async with incoming:
-            while line := await process.stdout.readline():
-                if (message := _message(line, hear)) is not None:
-                    await incoming.send(message)
+            try:
+                while line := await process.stdout.readline():
+                    if (message := _message(line, hear)) is not None:
+                        await incoming.send(message)
+                    # Many lines may be there already, and others want their turn, too.
+                    await asyncio.sleep(0)
+            finally:
+                # Known before anybody hears that nothing more comes.
+                gone()
     except ValueError:
         hear(f"(a line of more than {LARGEST_LINE} bytes ends the conversation)")
     except (anyio.BrokenResourceError, anyio.ClosedResourceError):
         # Nobody listens any more.
         return
-    finally:
-        gone()
 
 
 def _message(line: bytes, hear: Callable[[str], None]) -> SessionMessage | None:
@@ -123,6 +127,7 @@ async def _note(process: asyncio.subprocess.Process, hear: Callable[[str], None]
         if not line:
             return
         hear(_line(line))
+        await asyncio.sleep(0)
 
 
 def _line(line: bytes) -> str:

@@ -76,12 +76,17 @@ def servers_of(loaded: Loaded, clock: Clock, taken: Callable[[], Collection[str]
     found = servers_file.read(path, loaded.variables)
 
     reserved = taken() if found.servers else ()
+    old: set[str] = set()
 
     async def begin(spec: ServerSpec) -> Talk:
         # A second of work, which belongs neither to the start of the program nor into a turn.
         await asyncio.to_thread(import_module, _CONVERSATION)
         from long_running_agents.mcp import conversation  # noqa: PLC0415 - as above
 
-        return await conversation.begin(spec, clock, reserved)
+        talk = await conversation.begin(spec, clock, reserved, old=spec.name in old)
+        if talk.old:
+            # Next time it need not be asked.
+            old.add(spec.name)
+        return talk
 
     return Servers(path, tuple(Server(spec, begin, clock) for spec in found.servers), found.secrets)

@@ -91,6 +91,8 @@ sys.stdout.write("Welcome to the plain server!\n")
 sys.stderr.write("ready\n")
 for line in sys.stdin:
     message = json.loads(line)
+    if script.pop("strict", False) and message.get("method") != "initialize":
+        sys.exit("expected a greeting")
     if "id" not in message or "method" not in message:
         continue
     found = answer(message)
