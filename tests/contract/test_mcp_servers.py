@@ -3,6 +3,8 @@
 import asyncio
 import os
 import signal
+import subprocess
+import sys
 
 import pytest
 from tests.contract.mcp.homes import REAL, lives, plain, starts, until, web_server, write
@@ -199,6 +201,43 @@ async def test_a_call_that_takes_too_long_is_uncertain_and_the_server_stays(open
     assert await server.call("hang", {}) == CutOff("no answer within 0.2 seconds")
 
 
+async def test_a_call_that_nobody_waits_for_any_more_disturbs_no_other(opened):
+    server = await ready(opened(real=REAL), "real")
+
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(server.call("wait", {}), 0.3)
+
+    assert await server.call("add", {"a": 1, "b": 1}) == Told("2")
+
+
+HOST = """
+import asyncio, sys
+from long_running_agents.clock import SystemClock
+from long_running_agents.config import load
+from long_running_agents.mcp.servers import servers_of
+
+async def main():
+    servers = servers_of(load(home=sys.argv[1]), SystemClock(), tuple)
+    await servers.named("plain").tools(patience=60)
+    print(servers.named("plain").status.state, flush=True)
+    await asyncio.sleep(600)
+
+asyncio.run(main())
+"""
+
+
+async def test_a_program_leaves_when_its_host_is_killed(tmp_path):
+    write(tmp_path, plain=plain(tmp_path, {"name": "echo"}))
+    host = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", HOST, str(tmp_path), stdout=subprocess.PIPE
+    )
+    assert await host.stdout.readline() == b"ready\n"
+    host.kill()
+    await host.communicate()
+
+    await until(lambda: not lives(*starts(tmp_path)))
+
+
 async def test_an_answer_without_end_ends_the_conversation(opened, tmp_path):
     server = await ready(opened(plain=plain(tmp_path, {"name": "f", "does": "flood"})), "plain")
 
@@ -219,7 +258,7 @@ async def test_tools_that_change_are_asked_for_again(opened, tmp_path):
 async def test_no_process_is_left_behind(opened, tmp_path, stubborn):
     tools = {"name": "child", "does": "child"}, {"name": "who", "does": "pid"}
     hang = {"name": "hang", "does": "hang"}
-    quick = {**plain(tmp_path, *tools, hang), "timeout": 0.2}
+    quick = {**plain(tmp_path, *tools, hang), "timeout": 2}
     servers = opened(plain=quick)
     server = await ready(servers, "plain")
     child, pid = [int((await server.call(name, {})).text) for name in ("child", "who")]

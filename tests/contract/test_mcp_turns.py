@@ -190,6 +190,20 @@ async def test_the_file_says_what_is_offered_and_what_asks(tmp_path):
         ]
 
 
+async def test_a_call_that_is_allowed_after_a_restart_is_made(tmp_path):
+    write(tmp_path, plain={**plain(tmp_path, {"name": "echo"}), "require_approval": ["*"]})
+    model = ScriptedModel([call("plain_echo", text="hello"), say("Echoed.")])
+    async with make_app(tmp_path, model=model, **NO_RECALL) as app:
+        await ready(app, "plain")
+        assert (await ended(app, "Say hello.")).status is TurnStatus.WAITING
+    async with make_app(tmp_path, model=model, **NO_RECALL) as app:
+        [question] = await app.turns.open_questions(SESSION)
+        await app.turns.answer(question.id, allowed=True)
+
+        assert (await app.turns.settled(question.turn_id)).answer == "Echoed."
+        assert '{"text": "hello"}' in (await results(app))[0]
+
+
 async def test_secrets_of_the_file_are_kept_out_of_the_log_and_the_store(tmp_path):
     tool = {"name": "leak", "says": "the key is hunter2-hunter2", "does": "say"}
     entry = {**plain(tmp_path, tool), "env": {"API_KEY": "hunter2-hunter2"}}

@@ -191,7 +191,6 @@ class Conversation:
             with self._scope:
                 async with Client(
                     self._transport(),
-                    read_timeout_seconds=self._spec.timeout,
                     client_info=Implementation(name=_OURSELVES, version=version(_OURSELVES)),
                     message_handler=self._hear,
                     cache=None,
@@ -216,7 +215,7 @@ class Conversation:
         way = self._spec.way
         if isinstance(way, Program):
             return running(way, self._note, self._hang_up)
-        return reached(way, self._spec.timeout)
+        return reached(way, max(self._spec.timeout, STARTING))
 
     def _note(self, line: str) -> None:
         self._noted += 1

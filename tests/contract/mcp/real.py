@@ -53,6 +53,13 @@ def large(size: int) -> str:
 
 
 @server.tool()
+async def wait() -> str:
+    """Take for ever."""
+    await asyncio.sleep(600)
+    return "awake"
+
+
+@server.tool()
 async def curious(ctx: Context) -> str:
     """Ask the client for its model and its folders."""
     asked = []
