@@ -336,6 +336,9 @@ async def test_an_address_that_has_forgotten_us_is_greeted_again_and_called_once
 
         assert await server.call("count", {}) == Told("2")
         assert (web.greeted, web.counted) == (2, 2)
+        assert web.known == {"2"}
+        await server.close()
+        assert web.known == set()
 
 
 async def test_headers_do_not_follow_a_redirect_to_somebody_else(opened):

@@ -44,7 +44,8 @@ log = logging.getLogger(__name__)
 
 STARTING = 30.0
 """Seconds a server has to start and to greet."""
-_LEAVING = 10.0
+_LEAVING = 5.0
+"""Seconds to leave in good order; a program alone has three of them."""
 _MOST_PAGES = 10
 _MOST_NOTES = 1000
 _LONGEST_REASON = 300
@@ -94,6 +95,7 @@ class Conversation:
         self._old = old
         self._taken = taken
         self._scope = anyio.CancelScope()
+        self._leave = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._client: Client | None = None
         self._gone = False
@@ -135,10 +137,13 @@ class Conversation:
         """
         ready = asyncio.get_running_loop().create_future()
         self._task = asyncio.create_task(self._live(ready))
-        if not await clock.wait(ready, STARTING):
+        try:
+            if not await clock.wait(ready, STARTING):
+                raise Unavailable(f"it did not answer within {STARTING:g} seconds")
+            ready.result()
+        finally:
+            # From here on nobody looks at it any more.
             ready.cancel()
-            raise Unavailable(f"it did not answer within {STARTING:g} seconds")
-        ready.result()
 
     async def tools(self) -> Listing:
         """Ask for the tools.
@@ -178,13 +183,18 @@ class Conversation:
         return answer(result)
 
     async def close(self) -> None:
-        """End it, and whatever was started for it."""
+        """End it, and whatever was started for it: politely, then by force."""
         self._gone = True
-        self._scope.cancel()
-        if self._task is not None:
-            _, left = await asyncio.wait([self._task], timeout=_LEAVING)
-            for task in left:
-                task.cancel()
+        self._leave.set()
+        if self._client is None:
+            self._scope.cancel()
+        if self._task is None:
+            return
+        for urge in (self._scope.cancel, self._task.cancel):
+            await asyncio.wait([self._task], timeout=_LEAVING)
+            if self._task.done():
+                break
+            urge()
 
     async def _live(self, ready: asyncio.Future[None]) -> None:
         try:
@@ -199,7 +209,7 @@ class Conversation:
                     self._client = client
                     if not ready.done():
                         ready.set_result(None)
-                    await anyio.sleep_forever()
+                    await self._leave.wait()
         except Exception as error:  # noqa: BLE001 - the outermost ring around a foreign server
             said = f" ({self._last_words})" if self._last_words else ""
             self._end(ready, f"{_reason(error)}{said}")

@@ -19,8 +19,11 @@ class PlainWeb:
 
     async def __call__(self, scope, receive, send):
         headers = {name.decode(): value.decode() for name, value in scope["headers"]}
+        if scope["method"] == "DELETE":
+            self.known.remove(headers["mcp-session-id"])
         if scope["method"] != "POST":
-            await Response(status_code=405)(scope, receive, send)
+            code = 200 if scope["method"] == "DELETE" else 405
+            await Response(status_code=code)(scope, receive, send)
             return
         body = b""
         while (part := await receive())["type"] == "http.request":
