@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import httpx2
 import pydantic_ai
@@ -30,6 +30,7 @@ from long_running_agents.engine.local import LocalEngine
 from long_running_agents.errors import ConfigError
 from long_running_agents.home import Home
 from long_running_agents.logs import log_to
+from long_running_agents.mcp.servers import Servers
 from long_running_agents.memory.memories import Memories
 from long_running_agents.memory.opening import (
     memories_of,
@@ -46,6 +47,7 @@ from long_running_agents.store.opening import open_database
 from long_running_agents.tools.catalog import switched_on
 from long_running_agents.tools.deps import MakeDeps, Tell, TurnDeps
 from long_running_agents.tools.hands import AllHands
+from long_running_agents.tools.mcp import foreign_servers, tools_of
 
 __all__ = ["App", "open_app", "open_memories"]
 
@@ -70,6 +72,8 @@ class App:
     """What is remembered; None when that is switched off."""
     remembered: Callable[[], Awaitable[None]]
     """Waits until every turn that came to rest is remembered."""
+    servers: Servers
+    """Foreign servers whose tools may be used."""
 
     @property
     def settings(self) -> Settings:
@@ -97,6 +101,8 @@ async def open_app(
     """
     loaded = loaded or load()
     clock = clock or SystemClock()
+    servers = foreign_servers(loaded, clock, toolsets)
+    loaded = servers.guarded(loaded)
     # Its first-run banner would land in the middle of a conversation.
     pydantic_ai.BANNER_ENABLED = False
     home = Home(loaded.home)
@@ -109,10 +115,11 @@ async def open_app(
             windows = windows or await _known_windows(loaded, model, client, findings)
             models = _models(loaded, model, client, findings)
             settings = run_settings(loaded, model, windows)
+            settings = replace(settings, rules=servers.ruled(settings.rules))
             memories = _memories(loaded, database, client, clock)
             remembering = _remembering(loaded, memories, clock)
-            hands = AllHands(loaded, client, clock)
-            tools = [switched_on(loaded.settings), *toolsets]
+            hands = AllHands(loaded, client, clock, servers)
+            tools = [switched_on(loaded.settings), *toolsets, *tools_of(servers, loaded)]
             app = _assemble(loaded, database, models, settings, tools, clock, remembering, hands)
             engine = LocalEngine({WORK: app.driver.run}, clock)
             try:
@@ -201,6 +208,7 @@ def _assemble(
         models=models,
         memories=memories,
         remembered=_at_once if remembering is None else remembering.ready,
+        servers=hands.servers,
     )
 
 
