@@ -17,9 +17,11 @@ from long_running_agents.agent.fitting import Fitting, Gauges
 from long_running_agents.agent.hub import Hub
 from long_running_agents.agent.ledger import Ledger
 from long_running_agents.agent.limits import BudgetGuard
+from long_running_agents.agent.onlookers import Onlookers
 from long_running_agents.agent.outcome import Answered, Failed, Limited, Outcome, Stopped, Waiting
 from long_running_agents.agent.recall import Recall, Recollection
 from long_running_agents.agent.recorder import TurnRecorder
+from long_running_agents.agent.watching import Watching
 from long_running_agents.agent.words import Choices, Words
 from long_running_agents.domain.budget import LimitHit, Limits
 from long_running_agents.domain.fitting import WindowOf
@@ -82,8 +84,10 @@ class TurnRunner:
         settings: RunSettings,
         deps: MakeDeps,
         recall: Recall | None = None,
+        onlookers: Onlookers | None = None,
     ) -> None:
         self._deps = deps
+        self._onlookers = onlookers or Onlookers()
         self._recall = recall
         self._database = database
         self._hub = hub
@@ -139,6 +143,8 @@ class TurnRunner:
         for source in recollection.foreign:
             await recorder.taint(source)
         run = _Run(recorder, fitting, recollection, self._settings, self._clock, self._prices)
+        if self._onlookers:
+            run.rings = run.watched(self._onlookers)
         work = asyncio.create_task(self._loop(run, turn.prompt if fresh else None, history))
         return await run.watch(work, stopping)
 
@@ -161,7 +167,7 @@ class TurnRunner:
             model_settings=self._settings.model,
             instructions=self._settings.instructions(run.recorder.turn.owner),
             usage_limits=UsageLimits(request_limit=None),
-            capabilities=[run.rings],
+            capabilities=[*self._onlookers.inside(), run.rings],
         )
         if isinstance(result.output, DeferredToolRequests):
             return Waiting()
@@ -207,6 +213,11 @@ class _Run:
                 self.words,
             ]
         )
+
+    def watched(self, onlookers: Onlookers) -> Rings:
+        """The rings, with one around them that lets others see."""
+        watching = Watching(self.recorder, self.words, onlookers, self._clock)
+        return Rings([watching, *self.rings.rings])
 
     async def watch(self, work: asyncio.Task[Outcome], stopping: Callable[[], bool]) -> Outcome:
         """Wait for the work, but not longer than the turn may run, nor after it was cancelled."""

@@ -8,9 +8,13 @@ from starlette.types import ASGIApp
 from long_running_agents import __version__
 from long_running_agents.app import App
 from long_running_agents.domain.ports import Clock
+from long_running_agents.server.access import Access
 from long_running_agents.server.failures import ErrorBody, handle_failures
 from long_running_agents.server.guard import Guard
+from long_running_agents.server.metrics import Metrics
+from long_running_agents.server.request_ids import RequestIds
 from long_running_agents.server.routes.chat import ChatRoutes
+from long_running_agents.server.routes.metrics import MetricsRoutes
 from long_running_agents.server.routes.status import StatusRoutes
 from long_running_agents.server.routes.turns import TurnRoutes
 from long_running_agents.server.ws import Sockets
@@ -27,10 +31,15 @@ def create_app(app: App, clock: Clock) -> ASGIApp:
         app: The open home.
         clock: Tells the time.
     """
-    return Guard(api(app, clock), app.settings.owner)
+    metrics = Metrics(app, clock)
+    app.onlookers.attend(metrics)
+    served: ASGIApp = Guard(api(app, clock, metrics), app.settings.owner)
+    # Outside of the guard: what it refuses is counted and written down as well.
+    served = Access(served, metrics, clock)
+    return RequestIds(served, traced=bool(app.settings.telemetry.otlp_endpoint))
 
 
-def api(app: App, clock: Clock) -> FastAPI:
+def api(app: App, clock: Clock, metrics: Metrics | None = None) -> FastAPI:
     """The routes, without a guard before them."""
     served = FastAPI(
         title="Long Running Agents",
@@ -44,6 +53,7 @@ def api(app: App, clock: Clock) -> FastAPI:
     handle_failures(served)
     every = (
         StatusRoutes(app, clock),
+        MetricsRoutes(metrics or Metrics(app, clock)),
         ChatRoutes(app),
         TurnRoutes(app),
         Sockets(app),

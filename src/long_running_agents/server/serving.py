@@ -5,6 +5,7 @@ from collections.abc import Callable
 from long_running_agents import listening
 from long_running_agents.app import App
 from long_running_agents.domain.ports import Clock
+from long_running_agents.server import heartbeat
 from long_running_agents.server.asgi import create_app
 
 _OPTIONS = {
@@ -25,4 +26,5 @@ async def serve(app: App, clock: Clock, ready: Callable[[str], None]) -> None:
     """
     gateway = app.settings.gateway
     served = create_app(app, clock)
-    await listening.serve(served, gateway.host, gateway.port, ready, _OPTIONS)
+    with heartbeat.beating(clock, app.onlookers.lagged):
+        await listening.serve(served, gateway.host, gateway.port, ready, _OPTIONS)
