@@ -107,49 +107,52 @@ async def open_app(
     async with (
         open_database(loaded, clock) as database,
         _client(loaded) as client,
-        _traced(loaded) as tracing,
+        _watched(loaded, home) as tracing,
     ):
-        with log_to(
-            home.logs,
-            loaded.settings.log_level,
-            loaded.redact,
-            loaded.settings.log_format,
-        ):
-            findings = await _findings(loaded, database, clock)
-            windows = windows or await _known_windows(loaded, model, client, findings)
-            models = _models(loaded, model, client, findings)
-            settings = run_settings(loaded, model, windows)
-            memories = _memories(loaded, database, client, clock)
-            remembering = _remembering(loaded, memories, clock)
-            hands = AllHands(loaded, client, clock)
-            tools = [switched_on(loaded.settings), *toolsets]
-            app = _assemble(loaded, database, models, settings, tools, clock, remembering, hands)
-            if tracing is not None:
-                app.onlookers.attend(tracing)
-            engine = LocalEngine({WORK: app.driver.run}, clock)
-            try:
-                if remembering is None:
-                    await app.driver.open(engine)
-                else:
-                    remembering.open()
-                    await app.driver.open(engine, settled=remembering.nudge)
-                yield app
-            finally:
-                app.driver.close()
-                await engine.close()
-                await hands.close()
-                if remembering is not None:
-                    await remembering.close()
-                if memories is not None:
-                    await memories.close()
-                await findings.close()
+        findings = await _findings(loaded, database, clock)
+        windows = windows or await _known_windows(loaded, model, client, findings)
+        models = _models(loaded, model, client, findings)
+        settings = run_settings(loaded, model, windows)
+        memories = _memories(loaded, database, client, clock)
+        remembering = _remembering(loaded, memories, clock)
+        hands = AllHands(loaded, client, clock)
+        tools = [switched_on(loaded.settings), *toolsets]
+        app = _assemble(loaded, database, models, settings, tools, clock, remembering, hands)
+        if tracing is not None:
+            app.onlookers.attend(tracing)
+        engine = LocalEngine({WORK: app.driver.run}, clock)
+        try:
+            if remembering is None:
+                await app.driver.open(engine)
+            else:
+                remembering.open()
+                await app.driver.open(engine, settled=remembering.nudge)
+            yield app
+        finally:
+            app.driver.close()
+            await engine.close()
+            await hands.close()
+            if remembering is not None:
+                await remembering.close()
+            if memories is not None:
+                await memories.close()
+            await findings.close()
 
 
 @asynccontextmanager
-async def _traced(loaded: Loaded) -> AsyncGenerator[Tracing | None]:
-    if not loaded.settings.telemetry.otlp_endpoint:
-        yield None
-        return
+async def _watched(loaded: Loaded, home: Home) -> AsyncGenerator[Tracing | None]:
+    """Write the log, and make traces if somebody wants them."""
+    settings = loaded.settings
+    with log_to(home.logs, settings.log_level, loaded.redact, settings.log_format):
+        if not settings.telemetry.otlp_endpoint:
+            yield None
+            return
+        async with _traced(loaded) as tracing:
+            yield tracing
+
+
+@asynccontextmanager
+async def _traced(loaded: Loaded) -> AsyncGenerator[Tracing]:
     try:
         # Only here: whoever sends nothing needs no library for it.
         from long_running_agents import telemetry  # noqa: PLC0415

@@ -30,7 +30,7 @@ _LEFT_OUT = frozenset({"gen_ai.tool.definitions", "logfire.json_schema", "logfir
 """What the agent library says in every span, at length, and nobody looks for."""
 _PACKAGE = "long-running-agents"
 _PATH = "/v1/traces"
-_TIMEOUT = 5.0
+_TIMEOUT = 3.0
 """Seconds a collector has to answer; a program that ends waits about that long for it."""
 
 

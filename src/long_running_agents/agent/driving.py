@@ -188,8 +188,10 @@ class TurnDriver:
                 correlation.turn(turn.id, turn.session_id),
                 self._onlookers.turn(seen),
             ):
+                log.info("the turn is at work, attempt %d", turn.attempts)
                 outcome = await self._outcome(claimed)
                 seen.status = status_of(outcome)
+                log.info("the turn rests: %s", seen.status)
         except asyncio.CancelledError:
             # The home is being closed in good order: that is not a death.
             await self._database.write(lambda tx: turns.release(tx, turn_id))

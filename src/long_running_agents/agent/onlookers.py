@@ -70,7 +70,9 @@ class Onlookers(Onlooker):
     def __init__(self) -> None:
         self._all: list[Onlooker] = []
 
-    def __bool__(self) -> bool:
+    @property
+    def present(self) -> bool:
+        """Whether anybody looks."""
         return bool(self._all)
 
     def attend(self, onlooker: Onlooker) -> None:

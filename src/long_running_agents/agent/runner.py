@@ -143,7 +143,7 @@ class TurnRunner:
         for source in recollection.foreign:
             await recorder.taint(source)
         run = _Run(recorder, fitting, recollection, self._settings, self._clock, self._prices)
-        if self._onlookers:
+        if self._onlookers.present:
             run.rings = run.watched(self._onlookers)
         work = asyncio.create_task(self._loop(run, turn.prompt if fresh else None, history))
         return await run.watch(work, stopping)

@@ -1,6 +1,7 @@
 """The visitors' book: who came by which route, how it went and how long it took."""
 
 import logging
+from collections.abc import Collection, Iterable
 from http import HTTPStatus
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -15,9 +16,24 @@ UNKNOWN = "unmatched"
 """The route of whatever has none, or was refused before anybody looked for one."""
 
 
-def route_of(scope: Scope) -> str:
-    """The template of the route that was taken: never the path, which strangers choose."""
-    return getattr(scope.get("route"), "path", None) or UNKNOWN
+def route_of(scope: Scope, plain: Collection[str] = ()) -> str:
+    """The template of the route that was taken: never just the path, which strangers choose.
+
+    Args:
+        scope: The request, after it was answered.
+        plain: Paths of routes without parameters, and of whole applications, which do not say
+            that they were taken.
+    """
+    if (template := getattr(scope.get("route"), "path", None)) is not None:
+        return str(template)
+    found = (path for path in (scope["path"], scope.get("root_path", "")) if path in plain)
+    return next(found, UNKNOWN)
+
+
+def plain_paths(routes: Iterable[object]) -> frozenset[str]:
+    """The paths that stand for themselves."""
+    paths = (getattr(route, "path", "") for route in routes)
+    return frozenset(path for path in paths if path and "{" not in path)
 
 
 class Access:
@@ -29,9 +45,13 @@ class Access:
         app: Whoever answers.
         metrics: Counts.
         clock: Measures durations.
+        plain: Paths that stand for themselves.
     """
 
-    def __init__(self, app: ASGIApp, metrics: Metrics, clock: Clock) -> None:
+    def __init__(
+        self, app: ASGIApp, metrics: Metrics, clock: Clock, plain: Collection[str] = ()
+    ) -> None:
+        self._plain = plain
         self._app = app
         self._metrics = metrics
         self._clock = clock
@@ -60,7 +80,7 @@ class Access:
             await self._app(scope, receive, watched)
         finally:
             now = self._clock.monotonic()
-            route, method = route_of(scope), scope["method"]
+            route, method = route_of(scope, self._plain), scope["method"]
             self._metrics.responded(route, method, status, (began or now) - since)
             self._write(route, now - since, method=method, status=status)
 
@@ -71,25 +91,24 @@ class Access:
         async def watched(message: Message) -> None:
             nonlocal let_in
             if message["type"] == "websocket.accept" and let_in is None:
-                let_in = route_of(scope)
+                let_in = route_of(scope, self._plain)
                 self._metrics.connected(let_in)
             await send(message)
 
         try:
             await self._app(scope, receive, watched)
         finally:
+            route = let_in or route_of(scope, self._plain)
             if let_in is None:
-                self._metrics.turned_away(route_of(scope))
+                self._metrics.turned_away(route)
             else:
-                self._metrics.disconnected(let_in)
-            passed = self._clock.monotonic() - since
-            self._write(
-                let_in or route_of(scope), passed, method="WS", status=101 if let_in else 403
-            )
+                self._metrics.disconnected(route)
+            status = HTTPStatus.FORBIDDEN if let_in is None else HTTPStatus.SWITCHING_PROTOCOLS
+            self._write(route, self._clock.monotonic() - since, method="WS", status=status)
 
     def _write(self, route: str, seconds: float, *, method: str, status: int) -> None:
         if not log.isEnabledFor(logging.INFO):
             return
         took = round(seconds * 1000, 1)
-        fields = {"method": method, "route": route, "status": status, "ms": took}
-        log.info("%s %s %s %s ms", method, route, status, took, extra={FIELDS: fields})
+        fields = {"method": method, "route": route, "status": int(status), "ms": took}
+        log.info("%s %s %s %s ms", method, route, int(status), took, extra={FIELDS: fields})

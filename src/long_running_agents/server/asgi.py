@@ -8,7 +8,7 @@ from starlette.types import ASGIApp
 from long_running_agents import __version__
 from long_running_agents.app import App
 from long_running_agents.domain.ports import Clock
-from long_running_agents.server.access import Access
+from long_running_agents.server.access import Access, plain_paths
 from long_running_agents.server.failures import ErrorBody, handle_failures
 from long_running_agents.server.guard import Guard
 from long_running_agents.server.metrics import Metrics
@@ -33,9 +33,10 @@ def create_app(app: App, clock: Clock) -> ASGIApp:
     """
     metrics = Metrics(app, clock)
     app.onlookers.attend(metrics)
-    served: ASGIApp = Guard(api(app, clock, metrics), app.settings.owner)
+    routes = api(app, clock, metrics)
+    served: ASGIApp = Guard(routes, app.settings.owner)
     # Outside of the guard: what it refuses is counted and written down as well.
-    served = Access(served, metrics, clock)
+    served = Access(served, metrics, clock, plain_paths(routes.routes))
     return RequestIds(served, traced=bool(app.settings.telemetry.otlp_endpoint))
 
 

@@ -1,7 +1,7 @@
 """What the server has done, in numbers, for Prometheus. No number says whose it is."""
 
 import platform
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -10,6 +10,7 @@ from prometheus_client import (
     Counter,
     Gauge,
     Histogram,
+    Metric,
     ProcessCollector,
     generate_latest,
 )
@@ -47,6 +48,20 @@ _ENDS = {
     TurnLimited: TurnStatus.LIMITED,
     TurnFailed: TurnStatus.FAILED,
 }
+
+
+class _WithoutBirthdays(CollectorRegistry):
+    """A registry without the series that say since when another one is counted."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        super().__init__()
+        self._registry = registry
+
+    @override
+    def collect(self) -> Iterator[Metric]:
+        for metric in self._registry.collect():
+            metric.samples = [each for each in metric.samples if not each.name.endswith("_created")]
+            yield metric
 
 
 class Metrics(Onlooker):
@@ -156,7 +171,7 @@ class Metrics(Onlooker):
         self._approvals.set(counted.open_approvals)
         for kind in Kind:
             self._memories.labels(kind.value).set(counted.memories.get(kind, 0))
-        return generate_latest(self.registry)
+        return generate_latest(_WithoutBirthdays(self.registry))
 
     def responded(self, route: str, method: str, status: int, seconds: float) -> None:
         """Count a request, and how long its response took to begin."""
