@@ -4,13 +4,13 @@ import re
 import secrets
 from contextlib import nullcontext
 
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from long_running_agents import correlation
 from long_running_agents.agent.tracing import continued
 
-HEADER = "X-Request-Id"
+_NAME = b"x-request-id"
 _HARMLESS = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _STARTS = ("http.response.start", "websocket.accept", "websocket.http.response.start")
 
@@ -20,6 +20,10 @@ def accepted(given: str | None) -> str:
     if given is not None and _HARMLESS.fullmatch(given):
         return given
     return secrets.token_hex(8)
+
+
+def _given(scope: Scope) -> str | None:
+    return next((text.decode("latin-1") for name, text in scope["headers"] if name == _NAME), None)
 
 
 class RequestIds:
@@ -39,15 +43,14 @@ class RequestIds:
         if scope["type"] not in ("http", "websocket"):
             await self._app(scope, receive, send)
             return
-        headers = Headers(scope=scope)
-        name = accepted(headers.get(HEADER))
+        name = accepted(_given(scope))
+        header = (_NAME, name.encode())
 
         async def named(message: Message) -> None:
             if message["type"] in _STARTS:
-                message.setdefault("headers", [])
-                MutableHeaders(scope=message)[HEADER] = name
+                message["headers"] = [*message.get("headers", ()), header]
             await send(message)
 
-        trace = continued(headers) if self._traced else nullcontext()
+        trace = continued(Headers(scope=scope)) if self._traced else nullcontext()
         with correlation.request(name), trace:
             await self._app(scope, receive, named)
