@@ -49,6 +49,11 @@ _KEYS = (
     ("BRAVE_API_KEY", "Key for Brave's search, where `web.search_provider` is `brave`."),
     ("SANDBOX_API_KEY", "Key of the sandbox server, for it and for its clients."),
     ("DOCKER_HOST", "The socket of a Docker API, for sandboxes in containers."),
+    (
+        "OTEL_EXPORTER_OTLP_HEADERS",
+        "Headers for the collector of traces, such as its key: `name=value`, with commas between.",
+    ),
+    ("OTEL_SERVICE_NAME", "What traces call this program, unless `long-running-agents`."),
     (environment.HOME, "The home, unless `--home` names another."),
 )
 

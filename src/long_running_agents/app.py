@@ -12,12 +12,14 @@ from pydantic_ai.toolsets import AbstractToolset
 from long_running_agents.agent.driving import WORK, TurnDriver
 from long_running_agents.agent.history import View
 from long_running_agents.agent.hub import Hub
+from long_running_agents.agent.onlookers import Onlookers
 from long_running_agents.agent.recall import Recall, RecallSettings
 from long_running_agents.agent.remembering import Remembering
 from long_running_agents.agent.run_settings import run_settings
 from long_running_agents.agent.runner import RunSettings, TurnRunner
 from long_running_agents.agent.session_models import SessionModels
 from long_running_agents.agent.sessions import SessionService
+from long_running_agents.agent.tracing import Tracing
 from long_running_agents.agent.turns import TurnService
 from long_running_agents.clock import SystemClock
 from long_running_agents.config import Loaded, Settings, load
@@ -27,7 +29,7 @@ from long_running_agents.domain.lack import Lack
 from long_running_agents.domain.ports import Clock
 from long_running_agents.domain.turn import Turn
 from long_running_agents.engine.local import LocalEngine
-from long_running_agents.errors import ConfigError
+from long_running_agents.errors import ConfigError, NotConfigured
 from long_running_agents.home import Home
 from long_running_agents.logs import log_to
 from long_running_agents.mcp.servers import Servers
@@ -67,6 +69,8 @@ class App:
     """Drives the turns of all owners."""
     hands: AllHands
     """What the agents of each owner work with."""
+    onlookers: Onlookers
+    """Whoever counts or traces what is done for all owners."""
     models: ModelSource
     memories: Memories | None
     """What is remembered; None when that is switched off."""
@@ -109,35 +113,63 @@ async def open_app(
     async with (
         open_database(loaded, clock) as database,
         _client(loaded) as client,
+        _watched(loaded, home) as tracing,
     ):
-        with log_to(home.logs, loaded.settings.log_level, loaded.redact):
-            findings = await _findings(loaded, database, clock)
-            windows = windows or await _known_windows(loaded, model, client, findings)
-            models = _models(loaded, model, client, findings)
-            settings = run_settings(loaded, model, windows)
-            settings = replace(settings, rules=servers.ruled(settings.rules))
-            memories = _memories(loaded, database, client, clock)
-            remembering = _remembering(loaded, memories, clock)
-            hands = AllHands(loaded, client, clock, servers)
-            tools = [switched_on(loaded.settings), *toolsets, *tools_of(servers, loaded)]
-            app = _assemble(loaded, database, models, settings, tools, clock, remembering, hands)
-            engine = LocalEngine({WORK: app.driver.run}, clock)
-            try:
-                if remembering is None:
-                    await app.driver.open(engine)
-                else:
-                    remembering.open()
-                    await app.driver.open(engine, settled=remembering.nudge)
-                yield app
-            finally:
-                app.driver.close()
-                await engine.close()
-                await hands.close()
-                if remembering is not None:
-                    await remembering.close()
-                if memories is not None:
-                    await memories.close()
-                await findings.close()
+        findings = await _findings(loaded, database, clock)
+        windows = windows or await _known_windows(loaded, model, client, findings)
+        models = _models(loaded, model, client, findings)
+        settings = run_settings(loaded, model, windows)
+        settings = replace(settings, rules=servers.ruled(settings.rules))
+        memories = _memories(loaded, database, client, clock)
+        remembering = _remembering(loaded, memories, clock)
+        hands = AllHands(loaded, client, clock, servers)
+        tools = [switched_on(loaded.settings), *toolsets, *tools_of(servers, loaded)]
+        app = _assemble(loaded, database, models, settings, tools, clock, remembering, hands)
+        if tracing is not None:
+            app.onlookers.attend(tracing)
+        engine = LocalEngine({WORK: app.driver.run}, clock)
+        try:
+            if remembering is None:
+                await app.driver.open(engine)
+            else:
+                remembering.open()
+                await app.driver.open(engine, settled=remembering.nudge)
+            yield app
+        finally:
+            app.driver.close()
+            await engine.close()
+            await hands.close()
+            if remembering is not None:
+                await remembering.close()
+            if memories is not None:
+                await memories.close()
+            await findings.close()
+
+
+@asynccontextmanager
+async def _watched(loaded: Loaded, home: Home) -> AsyncGenerator[Tracing | None]:
+    """Write the log, and make traces if somebody wants them."""
+    settings = loaded.settings
+    with log_to(home.logs, settings.log_level, loaded.redact, settings.log_format):
+        if not settings.telemetry.otlp_endpoint:
+            yield None
+            return
+        async with _traced(loaded) as tracing:
+            yield tracing
+
+
+@asynccontextmanager
+async def _traced(loaded: Loaded) -> AsyncGenerator[Tracing]:
+    try:
+        # Only here: whoever sends nothing needs no library for it.
+        from long_running_agents import telemetry  # noqa: PLC0415
+    except ImportError as error:
+        raise NotConfigured(
+            "telemetry.otlp_endpoint is set, and nothing is installed that sends traces.",
+            hint="pip install 'long-running-agents[otel]', or unset it.",
+        ) from error
+    async with telemetry.tracing(loaded) as tracing:
+        yield tracing
 
 
 def _memories(
@@ -171,6 +203,8 @@ def _assemble(
             lambda tx: events.after(tx, session, seq, owner=owner, limit=limit)
         )
     )
+    onlookers = Onlookers()
+    hub.attend(onlookers.heard)
     chosen = SessionModels()
     memories = None if remembering is None else remembering.memories
     runner = TurnRunner(
@@ -181,6 +215,7 @@ def _assemble(
         settings=settings,
         deps=_deps(loaded.settings, database, hub, clock, memories, hands),
         recall=_recall(loaded.settings, hub, remembering),
+        onlookers=onlookers,
     )
     driver = TurnDriver(
         database=database,
@@ -190,6 +225,7 @@ def _assemble(
         models=models,
         chosen=chosen,
         view=_view(loaded.settings),
+        onlookers=onlookers,
     )
     return App(
         loaded=loaded,
@@ -205,6 +241,7 @@ def _assemble(
         turns=TurnService(database, hub, clock, driver, loaded.settings.owner),
         driver=driver,
         hands=hands,
+        onlookers=onlookers,
         models=models,
         memories=memories,
         remembered=_at_once if remembering is None else remembering.ready,
