@@ -21,6 +21,7 @@
     │   ├── ModelUnavailable  the model's server failed, and so did every fallback
     │   ├── EmbedderFailed    there are no vectors; go on by keywords, and mend what the hint names
     │   ├── StorageFailed     the disk is full, read-only or locked; nothing was half-written
+    │   ├── ServerAway        the server that was joined does not answer; start it again
     │   └── SandboxUnavailable  foreign code cannot be run here; the hint is what mends it
     ├── NotConfigured         nothing to work with yet; the hint is the command that mends it
     └── CorruptData           our own data cannot be trusted; stop, and restore a backup
@@ -188,6 +189,12 @@ class StorageFailed(Unavailable):
     """The disk refused a write; the transaction left no trace."""
 
     code = "storage_failed"
+
+
+class ServerAway(Unavailable):
+    """The server that somebody talks to does not answer."""
+
+    code = "server_away"
 
 
 class SandboxUnavailable(Unavailable):

@@ -274,6 +274,11 @@ class TurnService:
 
         return await self._database.read(work)
 
+    async def unfinished(self) -> Sequence[Turn]:
+        """The owner's turns that run or are in line, whatever their session."""
+        found = await self._database.read(turns.unfinished)
+        return [turn for turn in found if turn.owner == self._owner]
+
     async def before(self, turn_id: TurnId) -> int:
         """The number of the last event before a turn's own."""
         return await self._database.read(lambda tx: events.first(tx, turn_id)) - 1

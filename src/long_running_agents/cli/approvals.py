@@ -5,14 +5,16 @@ from typing import TYPE_CHECKING
 
 import click
 
+from long_running_agents.cli.joining import client_of, joined
 from long_running_agents.cli.options import Options, pass_options
 from long_running_agents.cli.output import json_option, moment, note, print_json, print_table
 from long_running_agents.cli.reading import has_database, with_database
-from long_running_agents.errors import Busy, UsageError
+from long_running_agents.errors import Busy, NotFound, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from long_running_agents.cli.desk import Desk
     from long_running_agents.cli.following import Verdict
     from long_running_agents.config import Loaded
     from long_running_agents.domain.approval import Approval
@@ -147,7 +149,12 @@ def revoke(options: Options, grant_id: str) -> None:
 
         return await database.write(lambda tx: grants.revoke(tx, owner, GrantId(grant_id), now))
 
-    note(f"revoked: {with_database(options, work, writes=True).scope}")
+    async def ask() -> str | None:
+        async with client_of(options.load()) as client:
+            return None if client is None else await client.revoke(GrantId(grant_id))
+
+    scope = asyncio.run(ask()) or with_database(options, work, writes=True).scope
+    note(f"revoked: {scope}")
 
 
 @approvals.command()
@@ -197,26 +204,36 @@ def _answer(options: Options, approval_id: str, verdict: "Verdict") -> int:
 
 
 async def _settle(loaded: "Loaded", approval_id: str, verdict: "Verdict") -> "Turn":
-    from long_running_agents.app import open_app
+    async with joined(loaded) as desk:
+        if desk is not None:
+            return await _decided(desk, approval_id, verdict)
+    from long_running_agents.cli.own_desk import opened
+
+    async with opened(loaded) as desk:
+        return await _decided(desk, approval_id, verdict)
+
+
+async def _decided(desk: "Desk", approval_id: str, verdict: "Verdict") -> "Turn":
     from long_running_agents.domain.ids import ApprovalId
     from long_running_agents.domain.turn import TurnStatus
-    from long_running_agents.store import approvals
 
-    key, owner = ApprovalId(approval_id), loaded.settings.owner
-    async with open_app(loaded) as app:
-        approval = await app.database.read(lambda tx: approvals.get(tx, key, owner=owner))
-        try:
-            await app.turns.answer(
-                key, allowed=verdict.allowed, reason=verdict.reason, lasting=verdict.lasting
-            )
-        except Busy:
-            # It has expired or was answered before; what came of that is not held up.
-            await app.turns.settled(approval.turn_id)
-            raise
-        turn = await app.turns.settled(approval.turn_id)
-        if turn.status is TurnStatus.WAITING:
-            for other in await app.turns.open_questions(turn.session_id):
-                note(f"the turn still waits: 'lra approvals allow {other.id}' ({other.tool})")
+    key = ApprovalId(approval_id)
+    asking = await desk.turn_of(key)
+    try:
+        await desk.turns.answer(
+            key, allowed=verdict.allowed, reason=verdict.reason, lasting=verdict.lasting
+        )
+    except Busy:
+        # It has expired or was answered before; what came of that is not held up.
+        if asking is not None:
+            await desk.turns.settled(asking)
+        raise
+    if asking is None:
+        raise NotFound(f"Approval {approval_id!r} was answered, but its turn is not known.")
+    turn = await desk.turns.settled(asking)
+    if turn.status is TurnStatus.WAITING:
+        for other in await desk.turns.open_questions(turn.session_id):
+            note(f"the turn still waits: 'lra approvals allow {other.id}' ({other.tool})")
     if turn.answer:
         from long_running_agents.cli.output import shown
 

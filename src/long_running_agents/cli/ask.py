@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 
 import click
 
+from long_running_agents.cli.joining import joined
 from long_running_agents.cli.offering import gemini_option, named, settle
 from long_running_agents.cli.options import Options, pass_options, unsafe_local_option
 from long_running_agents.cli.output import json_option, note
 from long_running_agents.errors import UsageError
 
 if TYPE_CHECKING:
-    from long_running_agents.app import App
+    from long_running_agents.cli.desk import Desk
     from long_running_agents.cli.following import Ended
     from long_running_agents.config import Loaded
     from long_running_agents.domain.events import Passing, Recorded
@@ -88,47 +89,53 @@ def _whole(text: str | None) -> str:
 
 
 async def _ask(loaded: "Loaded", question: _Question) -> int:
-    from long_running_agents.app import open_app
+    async with joined(loaded) as desk:
+        if desk is not None:
+            return await _asked(desk, question)
+    from long_running_agents.cli.own_desk import opened
+
+    terminal = sys.stdin.isatty() and sys.stderr.isatty()
+    loaded, model = await settle(
+        loaded, question.model, terminal=terminal, resuming=question.session is not None
+    )
+    async with opened(loaded) as desk:
+        return await _asked(desk, replace(question, model=model))
+
+
+async def _asked(desk: "Desk", question: _Question) -> int:
     from long_running_agents.clock import SystemClock
     from long_running_agents.domain.ids import SessionId, new_id, session_id
 
-    terminal = sys.stdin.isatty() and sys.stderr.isatty()
-    chosen = question.session
-    loaded, model = await settle(
-        loaded, question.model, terminal=terminal, resuming=chosen is not None
-    )
-    question = replace(question, model=model)
-    now = SystemClock().now()
+    chosen, now = question.session, SystemClock().now()
     key = SessionId(new_id("session", now)) if chosen is None else session_id(chosen)
-    async with open_app(loaded) as app:
-        try:
-            ended = await _one_turn(app, key, question)
-        except asyncio.CancelledError:
-            # Ctrl-C: a turn that was given up must not go on by itself the next time.
-            await app.turns.stop(key)
-            raise
+    try:
+        ended = await _one_turn(desk, key, question)
+    except asyncio.CancelledError:
+        # Ctrl-C: a turn that was given up must not go on by itself.
+        await desk.turns.stop(key)
+        raise
     if sys.stderr.isatty() and not question.as_json:
         note(f"session {key}")
     return ended.exit_code
 
 
-async def _one_turn(app: "App", key: "SessionId", question: _Question) -> "Ended":
+async def _one_turn(desk: "Desk", key: "SessionId", question: _Question) -> "Ended":
     from long_running_agents.cli import following
     from long_running_agents.cli.plain import PlainScreen
     from long_running_agents.cli.render import Renderer
     from long_running_agents.domain.turn import TurnStatus
 
-    await following.refuse_if_waiting(app, key)
+    await following.refuse_if_waiting(desk, key)
     streaming = sys.stdout.isatty()
     show = _print_event if question.as_json else Renderer(PlainScreen(words=streaming)).show
     ended = await following.follow(
-        app,
+        desk,
         key,
-        lambda: app.turns.start(
+        lambda: desk.turns.start(
             key, question.text, attended=question.attended, model=question.model
         ),
         show=show,
-        ask=following.by_rule(app, yes=question.yes, approved=question.approved),
+        ask=following.by_rule(desk, yes=question.yes, approved=question.approved),
     )
     # A pipe gets the answer alone, whole; what was said on the way there is for people.
     if not streaming and not question.as_json and ended.turn.status is TurnStatus.DONE:

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 
 import click
 
+from long_running_agents.cli.joining import joined
 from long_running_agents.cli.offering import gemini_option, named, settle
 from long_running_agents.cli.options import Options, pass_options, unsafe_local_option
 from long_running_agents.errors import UsageError
 
 if TYPE_CHECKING:
     from long_running_agents.cli.conversation import Wishes
+    from long_running_agents.cli.desk import Desk
     from long_running_agents.config import Loaded
 
 
@@ -40,6 +42,8 @@ def chat(
 
     When no model is set, one is looked for: a key, a model server on this machine, the embedded
     model. '--model local:' asks the embedded model, and fetches it if need be.
+
+    When a server runs in the same home, the conversation joins it.
     """
     if session is not None and newest:
         raise UsageError("--session and --continue contradict each other.", hint="Give one.")
@@ -61,6 +65,10 @@ def _at_a_terminal() -> bool:
 
 
 async def _chat(loaded: "Loaded", wishes: "Wishes", *, terminal: bool) -> int:
+    talk = _converse if terminal else _lines
+    async with joined(loaded, announce=True) as desk:
+        if desk is not None:
+            return await talk(desk, wishes)
     loaded, model = await settle(
         loaded,
         wishes.model,
@@ -68,22 +76,19 @@ async def _chat(loaded: "Loaded", wishes: "Wishes", *, terminal: bool) -> int:
         eager=True,
         resuming=wishes.newest or wishes.session is not None,
     )
-    wishes = dataclasses.replace(wishes, model=model)
-    return await (_converse if terminal else _lines)(loaded, wishes)
+    from long_running_agents.cli.own_desk import opened
+
+    async with opened(loaded) as desk:
+        return await talk(desk, dataclasses.replace(wishes, model=model))
 
 
-async def _converse(loaded: "Loaded", wishes: "Wishes") -> int:
-    from long_running_agents.app import open_app
+async def _converse(desk: "Desk", wishes: "Wishes") -> int:
     from long_running_agents.cli.conversation import Conversation
-    from long_running_agents.clock import SystemClock
 
-    opened_at = SystemClock().now()
-    async with open_app(loaded) as app:
-        return await Conversation(app, wishes, opened_at).run()
+    return await Conversation(desk, wishes).run()
 
 
-async def _lines(loaded: "Loaded", wishes: "Wishes") -> int:
-    from long_running_agents.app import open_app
+async def _lines(desk: "Desk", wishes: "Wishes") -> int:
     from long_running_agents.cli import following
     from long_running_agents.cli.failures import OK
     from long_running_agents.cli.plain import PlainScreen
@@ -91,29 +96,28 @@ async def _lines(loaded: "Loaded", wishes: "Wishes") -> int:
     from long_running_agents.clock import SystemClock
     from long_running_agents.domain.ids import SessionId, new_id
 
-    async with open_app(loaded) as app:
-        newest = await app.sessions.newest() if wishes.newest else None
-        fresh = SessionId(new_id("session", SystemClock().now()))
-        key = wishes.session or (newest.id if newest else fresh)
-        await following.refuse_if_waiting(app, key)
-        renderer = Renderer(PlainScreen())
-        code = OK
-        while line := await asyncio.to_thread(sys.stdin.readline):
-            if not line.strip():
-                continue
-            text = line.strip()
-            try:
-                ended = await following.follow(
-                    app,
-                    key,
-                    lambda text=text: app.turns.start(
-                        key, text, attended=wishes.yes, model=wishes.model
-                    ),
-                    show=renderer.show,
-                    ask=following.by_rule(app, yes=wishes.yes, approved=()),
-                )
-            except asyncio.CancelledError:
-                await app.turns.stop(key)
-                raise
-            code = ended.exit_code or code
+    newest = await desk.sessions.newest() if wishes.newest else None
+    fresh = SessionId(new_id("session", SystemClock().now()))
+    key = wishes.session or (newest.id if newest else fresh)
+    await following.refuse_if_waiting(desk, key)
+    renderer = Renderer(PlainScreen())
+    code = OK
+    while line := await asyncio.to_thread(sys.stdin.readline):
+        if not line.strip():
+            continue
+        text = line.strip()
+        try:
+            ended = await following.follow(
+                desk,
+                key,
+                lambda text=text: desk.turns.start(
+                    key, text, attended=wishes.yes, model=wishes.model
+                ),
+                show=renderer.show,
+                ask=following.by_rule(desk, yes=wishes.yes, approved=()),
+            )
+        except asyncio.CancelledError:
+            await desk.turns.stop(key)
+            raise
+        code = ended.exit_code or code
     return code

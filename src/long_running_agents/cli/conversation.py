@@ -5,12 +5,10 @@ import logging
 import signal
 from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Any
 
-from long_running_agents.agent.hub import Heard
-from long_running_agents.app import App
 from long_running_agents.cli import asking, slash
+from long_running_agents.cli.desk import Desk
 from long_running_agents.cli.failures import INTERRUPTED, OK
 from long_running_agents.cli.live import LeaveError, LiveScreen
 from long_running_agents.cli.render import Renderer, one_line
@@ -20,15 +18,13 @@ from long_running_agents.domain.events import (
     CLOSING,
     ApprovalResolved,
     MessageAccepted,
+    Passing,
     Recorded,
     TurnStopped,
 )
 from long_running_agents.domain.ids import SessionId, TurnId, new_id
 from long_running_agents.domain.turn import RETRYABLE, Turn, TurnStatus
-from long_running_agents.errors import LraError
-from long_running_agents.models import looking
-from long_running_agents.models.names import configured_name
-from long_running_agents.store import events, sessions, turns
+from long_running_agents.errors import LraError, ServerAway
 
 log = logging.getLogger(__name__)
 
@@ -66,20 +62,25 @@ class _State:
 class Conversation:
     """One person, one terminal, one session at a time."""
 
-    def __init__(self, app: App, wishes: Wishes, opened_at: datetime) -> None:
-        self.app = app
+    def __init__(self, desk: Desk, wishes: Wishes) -> None:
+        self.desk = desk
         self.model = wishes.model
         self.session_id = SessionId("")
         self._wishes = wishes
-        self._opened_at = opened_at
         self._state = _State()
+        self._left: int | None = None
+        """The exit code, once there is nothing more to wait for."""
+        self._unsent: list[str] = []
+        """What was said while the agent could not be reached, in order."""
         self._ear: asyncio.Task[None] | None = None
         self._errands: set[asyncio.Task[None]] = set()
         # What was typed is for its owner alone, whoever may look into the home.
-        app.home.history.touch(mode=0o600)
+        desk.home.create()
+        desk.home.history.touch(mode=0o600)
         self.screen = LiveScreen(
-            history=app.home.history, interrupt=self.interrupt, colored=wishes.colored
+            history=desk.home.history, interrupt=self.interrupt, colored=wishes.colored
         )
+        desk.tell(self._reachable)
 
     async def run(self) -> int:
         """Talk until the person leaves."""
@@ -116,12 +117,12 @@ class Conversation:
 
     async def stop(self) -> None:
         """Stop the session's turn."""
-        if await self.app.turns.stop(self.session_id) is None:
+        if await self.desk.turns.stop(self.session_id) is None:
             await self.screen.note("nothing is running")
 
     async def send(self, text: str) -> None:
         """Say something; it queues while a turn runs."""
-        turn = await self.app.turns.start(self.session_id, text, model=self.model)
+        turn = await self.desk.turns.start(self.session_id, text, model=self.model)
         waits = bool(self._state.open - {turn.id})
         if waits:
             self._state.queued[turn.id] = text
@@ -143,13 +144,10 @@ class Conversation:
             self._ear.cancel()
         self._state = _State()
         self.session_id = session_id
-        told = await self.app.sessions.turns(session_id) if recall else ()
+        told = await self.desk.sessions.turns(session_id) if recall else ()
         unfinished = [turn for turn in told if not turn.status.ended]
         await self._recall([turn for turn in told if turn.status.ended])
-        # What happened since the home was opened is news: turns go on by themselves.
-        before = self._opened_at
-        after = await self.app.database.read(lambda tx: events.last(tx, session_id, before=before))
-        self._opened_at = SystemClock().now()
+        after = await self.desk.known_until(session_id, unfinished)
         self._ear = asyncio.create_task(self._told(self._listen(session_id, after)))
         for turn in unfinished:
             self._state.queued[turn.id] = turn.prompt
@@ -164,17 +162,17 @@ class Conversation:
     async def show_models(self) -> None:
         """Say which model answers, and which others could."""
         answering = await self.model_name()
-        others = [name for name in await looking.at_hand(self.app.loaded) if name != answering]
+        others = [name for name in await self.desk.models() if name != answering]
         lines = [f"model: {answering}", *(f"  /model {name}" for name in others)]
         if not others:
             lines.append("no other is at hand; 'lra models list' tells more")
         await self.screen.note("\n".join(lines))
 
     async def _begin(self) -> None:
-        newest = await self.app.sessions.newest() if self._wishes.newest else None
+        newest = await self.desk.sessions.newest() if self._wishes.newest else None
         if self._wishes.session is not None:
             key = self._wishes.session
-            known = await self.app.database.read(lambda tx: sessions.find(tx, key)) is not None
+            known = await self.desk.find(key) is not None
             await self._greet(key)
             await self.enter(key, recall=known)
         elif newest is not None:
@@ -187,21 +185,20 @@ class Conversation:
 
     async def _greet(self, session_id: SessionId) -> None:
         self.session_id = session_id
-        name = self.app.settings.agent.name
         model = await self.model_name()
-        await self.screen.note(f"{name} with {model}, {session_id}. /help shows commands.")
+        await self.screen.note(
+            f"{self.desk.agent} with {model}, {session_id}. /help shows commands."
+        )
 
     async def model_name(self) -> str:
         """The model that answers in this session."""
-        key = self.session_id
-        session = await self.app.database.read(lambda tx: sessions.find(tx, key))
+        session = await self.desk.find(self.session_id)
         chosen = self.model or (session.model if session else None)
-        configured = configured_name(self.app.settings.agent.model)
-        return chosen or configured or "no model yet ('lra models list' helps)"
+        return chosen or await self.desk.model() or "no model yet ('lra models list' helps)"
 
     async def _others(self) -> None:
         """Say what goes on elsewhere in the house."""
-        for turn in await self.app.database.read(turns.unfinished):
+        for turn in await self.desk.turns.unfinished():
             if turn.session_id != self.session_id:
                 await self.screen.note(
                     f"also at work, in {turn.session_id}: {one_line(turn.prompt)}"
@@ -219,18 +216,19 @@ class Conversation:
         await self.screen.end_words()
         if last.status in RETRYABLE:
             await self.screen.note(f"that turn {last.status}: {last.error}. /retry goes on with it")
-        for call in await self.app.sessions.uncertain(key):
+        for call in await self.desk.sessions.uncertain(key):
             await self.screen.alarm(
                 f"UNCERTAIN: {call.tool} {one_line(call.args)} was cut off;"
                 " whether it took effect is unknown"
             )
 
     async def _talk(self) -> int:
-        while True:
+        while self._left is None:
             draft, self._state.draft = self._state.draft, ""
             text = await self.screen.read(draft)
             self._state.warned = False
             await self._told(self._hear(text))
+        return self._left
 
     async def _hear(self, text: str) -> None:
         if not text.strip():
@@ -239,8 +237,19 @@ class Conversation:
             await command.act(self, command.rest)
         elif self._state.questions:
             await self._answer(text)
-        else:
+        elif self.desk.there:
             await self.send(text)
+        else:
+            # The prompt stays free: the person may want to leave instead.
+            self._unsent.append(text)
+            await self.screen.aside(f"sent when the server is back: {one_line(text)}")
+            if len(self._unsent) == 1:
+                self.errand(self._send_unsent())
+
+    async def _send_unsent(self) -> None:
+        while self._unsent:
+            await self.send(self._unsent[0])
+            self._unsent.pop(0)
 
     async def _answer(self, text: str) -> None:
         lasting = self._state.questions[0].offer is not None
@@ -250,7 +259,7 @@ class Conversation:
         approval = self._state.questions.pop(0)
         self._draw()
         try:
-            await self.app.turns.answer(
+            await self.desk.turns.answer(
                 approval.id,
                 allowed=verdict.allowed,
                 reason=verdict.reason,
@@ -261,9 +270,21 @@ class Conversation:
             if not self._state.questions:
                 self.watch(approval.turn_id)
 
+    def _reachable(self, news: str) -> None:
+        """Tell that the agent cannot be reached, or can again; what is typed stays."""
+        self.errand(self.screen.aside(news))
+
     async def _listen(self, session_id: SessionId, after: int) -> None:
+        try:
+            await self._hear_session(session_id, after)
+        except ServerAway as error:
+            await self.screen.alarm(f"error: {error.message}\n  {error.hint}")
+            self._left = error.exit_code
+            self.screen.leave(error.exit_code)
+
+    async def _hear_session(self, session_id: SessionId, after: int) -> None:
         renderer = Renderer(self.screen, usage=True)
-        async for heard in self.app.turns.listen(session_id, after):
+        async for heard in self.desk.turns.listen(session_id, after):
             if isinstance(heard, Recorded):
                 self._note_state(heard)
             if heard.turn_id is not None and not _waits(heard):
@@ -296,7 +317,10 @@ class Conversation:
     async def _settle(self, turn_id: TurnId) -> None:
         state = self._state
         try:
-            turn = await self.app.turns.settled(turn_id)
+            turn = await self.desk.turns.settled(turn_id)
+        except ServerAway:
+            # Whoever listens tells it.
+            return
         except LraError:
             # The disk failed: the turn is over for now, and the person is told why.
             state.open.discard(turn_id)
@@ -307,13 +331,16 @@ class Conversation:
         if turn.status.ended:
             state.open.discard(turn_id)
             self._draw()
-        if state is not self._state or turn.status is not TurnStatus.WAITING:
-            return
-        found = await self.app.turns.open_questions(self.session_id)
+        if state is self._state and turn.status is TurnStatus.WAITING:
+            await self._ask(turn_id)
+
+    async def _ask(self, turn_id: TurnId) -> None:
+        state = self._state
+        found = await self.desk.turns.open_questions(self.session_id)
         questions = [each for each in found if each.turn_id == turn_id]
         if self._wishes.yes:
             for approval in questions:
-                await self.app.turns.answer(approval.id, allowed=True)
+                await self.desk.turns.answer(approval.id, allowed=True)
             self.watch(turn_id)
             return
         for approval in questions:
@@ -347,12 +374,14 @@ class Conversation:
             if task is not None:
                 task.cancel()
         await self.screen.end_words()
+        for text in self._unsent:
+            await self.screen.alarm(f"not sent: {one_line(text)}")
         if going_on:
-            await self.screen.note("the turn goes on when the home is opened again")
+            await self.screen.note(self.desk.goes_on)
         elif self._state.questions:
             await self.screen.note("the question waits: 'lra approvals list' shows it")
 
 
-def _waits(heard: Heard) -> bool:
+def _waits(heard: Recorded | Passing) -> bool:
     """Whether this says nothing about a turn's work yet."""
     return isinstance(heard, Recorded) and isinstance(heard.event, (MessageAccepted, TurnStopped))

@@ -11,7 +11,7 @@ import click
 from long_running_agents.cli.output import note
 
 if TYPE_CHECKING:
-    from long_running_agents.app import App
+    from long_running_agents.cli.desk import Desk
     from long_running_agents.cli.following import Verdict
     from long_running_agents.domain.approval import Approval
     from long_running_agents.testing import Reply, ScriptedModel
@@ -39,16 +39,20 @@ def demo() -> int:
 
 async def _play(folder: str) -> None:
     from long_running_agents.app import open_app
+    from long_running_agents.cli.own_desk import OwnDesk
+    from long_running_agents.clock import SystemClock
     from long_running_agents.config import load
 
     # An empty environment: nothing of the person's own is read or asked.
     loaded = load(home=folder, environ={}, flags={"agent.tools.require_approval": (_GATED,)})
+    clock = SystemClock()
     async with open_app(loaded, model=_model()) as app:
-        await _say(app, "monday", _EARLIER)
-        await _say(app, "friday", _NOW)
+        desk = OwnDesk(app, clock, clock.now())
+        await _say(desk, "monday", _EARLIER)
+        await _say(desk, "friday", _NOW)
 
 
-async def _say(app: "App", session: str, text: str) -> None:
+async def _say(desk: "Desk", session: str, text: str) -> None:
     from long_running_agents.cli.following import follow
     from long_running_agents.cli.plain import PlainScreen
     from long_running_agents.cli.render import Renderer
@@ -58,9 +62,9 @@ async def _say(app: "App", session: str, text: str) -> None:
     sys.stdout.flush()
     key = SessionId(session)
     await follow(
-        app,
+        desk,
         key,
-        lambda: app.turns.start(key, text),
+        lambda: desk.turns.start(key, text),
         show=Renderer(PlainScreen()).show,
         ask=_ask,
     )

@@ -3,8 +3,8 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from long_running_agents.cli.desk import Desk
 from long_running_agents.cli.failures import INTERRUPTED, OK, exit_code_for
 from long_running_agents.domain.approval import Approval
 from long_running_agents.domain.events import (
@@ -20,10 +20,6 @@ from long_running_agents.domain.grant import Lasting
 from long_running_agents.domain.ids import SessionId
 from long_running_agents.domain.turn import Turn, TurnStatus
 from long_running_agents.errors import Busy, LimitReached
-from long_running_agents.store import events
-
-if TYPE_CHECKING:
-    from long_running_agents.app import App
 
 Show = Callable[[Recorded | Passing], Awaitable[None]]
 
@@ -61,23 +57,22 @@ class Ended:
                 return INTERRUPTED
 
 
-def by_rule(app: "App", *, yes: bool, approved: tuple[str, ...]) -> Ask:
+def by_rule(desk: Desk, *, yes: bool, approved: tuple[str, ...]) -> Ask:
     """Answer questions by what was said on the command line; the rest may be left to wait."""
-    waits = app.settings.agent.tools.non_interactive_approval_policy == "ask"
 
     async def answer(approval: Approval) -> Verdict:
         if yes or approval.tool in approved:
             return Verdict(allowed=True)
-        if waits:
+        if desk.waits:
             raise _waiting(approval)
         return Verdict(allowed=False, reason="it was not approved on the command line")
 
     return answer
 
 
-async def refuse_if_waiting(app: "App", session_id: SessionId) -> None:
+async def refuse_if_waiting(desk: Desk, session_id: SessionId) -> None:
     """Refuse to queue behind a question that only a person can answer."""
-    questions = await app.turns.open_questions(session_id)
+    questions = await desk.turns.open_questions(session_id)
     if questions:
         raise _waiting(questions[0])
 
@@ -90,7 +85,7 @@ def _waiting(approval: Approval) -> Busy:
 
 
 async def follow(
-    app: "App",
+    desk: Desk,
     session_id: SessionId,
     begin: Callable[[], Awaitable[Turn]],
     *,
@@ -100,20 +95,20 @@ async def follow(
     """Begin a turn, show what happens, answer its questions, and wait for its end.
 
     Args:
-        app: The open home.
+        desk: Where it is done.
         session_id: The turn's session.
         begin: Starts the turn, or lets it go on.
         show: Shows everything that is heard of the turn.
         ask: Answers questions.
     """
-    after = await app.database.read(lambda tx: events.last(tx, session_id))
+    after = await desk.last_event(session_id)
     begun: asyncio.Future[Turn] = asyncio.get_running_loop().create_future()
     # The ear is there before the turn begins, so that no word is missed.
-    hearing = asyncio.create_task(_hear(app, session_id, after, begun, show))
+    hearing = asyncio.create_task(_hear(desk, session_id, after, begun, show))
     watching: asyncio.Task[Turn] | None = None
     try:
         begun.set_result(await begin())
-        watching = asyncio.create_task(_watch(app, begun.result(), ask))
+        watching = asyncio.create_task(_watch(desk, begun.result(), ask))
         closing, turn = await asyncio.gather(hearing, watching)
         return Ended(turn, closing)
     finally:
@@ -123,9 +118,9 @@ async def follow(
 
 
 async def _hear(
-    app: "App", session_id: SessionId, after: int, begun: "asyncio.Future[Turn]", show: Show
+    desk: Desk, session_id: SessionId, after: int, begun: "asyncio.Future[Turn]", show: Show
 ) -> Event:
-    async for heard in app.turns.listen(session_id, after):
+    async for heard in desk.turns.listen(session_id, after):
         if heard.turn_id != (await begun).id:
             continue
         await show(heard)
@@ -134,17 +129,17 @@ async def _hear(
     raise AssertionError("a session is heard without end")
 
 
-async def _watch(app: "App", turn: Turn, ask: Ask) -> Turn:
+async def _watch(desk: Desk, turn: Turn, ask: Ask) -> Turn:
     # Questions are answered once the turn has come to rest: an answer that arrives while the
     # turn is still putting its things away would be overlooked.
     while True:
-        turn = await app.turns.settled(turn.id)
+        turn = await desk.turns.settled(turn.id)
         if turn.status is not TurnStatus.WAITING:
             return turn
-        for approval in await app.turns.open_questions(turn.session_id):
+        for approval in await desk.turns.open_questions(turn.session_id):
             if approval.turn_id == turn.id:
                 verdict = await ask(approval)
-                await app.turns.answer(
+                await desk.turns.answer(
                     approval.id,
                     allowed=verdict.allowed,
                     reason=verdict.reason,

@@ -10,13 +10,14 @@ from long_running_agents.cli.memories import cells, number_of
 from long_running_agents.cli.moments import moment_of
 from long_running_agents.cli.options import Options, pass_options
 from long_running_agents.cli.output import json_option, moment, note, print_json, print_table
-from long_running_agents.cli.reading import with_memories
+from long_running_agents.cli.reading import changing_memories, with_memories
 from long_running_agents.errors import NotFound, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
+    from long_running_agents.cli.desk import MemoryDesk
     from long_running_agents.domain.memory import Forgetting, Memory, Selection, Viewer
     from long_running_agents.memory.memories import Memories
 
@@ -62,8 +63,8 @@ def forget(
     if dry_run or not (yes or _agreed(meant, at_once=at_once)):
         note("Nothing was forgotten.")
         return
-    gone = with_memories(
-        options, lambda memories, viewer: _forget(memories, viewer, meant, at_once), writes=True
+    gone = changing_memories(
+        options, lambda memories, viewer: _forget(memories, viewer, meant, at_once)
     )
     if as_json:
         print_json(gone)
@@ -109,7 +110,7 @@ async def _expect(memories: "Memories", viewer: "Viewer", selection: "Selection"
 
 
 async def _forget(
-    memories: "Memories", viewer: "Viewer", meant: "Forgetting", at_once: bool
+    memories: "MemoryDesk", viewer: "Viewer", meant: "Forgetting", at_once: bool
 ) -> "Forgetting":
     """Forget what was shown, and not what has come to be like it meanwhile."""
     from long_running_agents.domain.memory import Selection
@@ -156,10 +157,10 @@ def undo(options: Options, batch: str | None, as_json: bool) -> None:
         _print_batches(with_memories(options, _batches), as_json)
         return
 
-    async def work(memories: "Memories", viewer: "Viewer") -> "list[Memory]":
+    async def work(memories: "MemoryDesk", viewer: "Viewer") -> "list[Memory]":
         return await memories.undo(viewer.owner, batch)
 
-    back = with_memories(options, work, writes=True)
+    back = changing_memories(options, work)
     if as_json:
         print_json(back)
     else:

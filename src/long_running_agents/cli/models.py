@@ -63,6 +63,7 @@ def list_models(options: Options, as_json: bool) -> None:
 @pass_options
 def use(options: Options, name: str) -> None:
     """Write NAME to the home's config file, after checking it; comments are kept."""
+    from long_running_agents.cli import joining
     from long_running_agents.config.editing import set_values
     from long_running_agents.home import Home
     from long_running_agents.models import names, switching
@@ -80,6 +81,7 @@ def use(options: Options, name: str) -> None:
     path = set_values(loaded.home, switching.SECTION, values)
     click.echo(f"{name} is set in {path}.")
     _warn_of_others(options, values)
+    asyncio.run(joining.tell_of_model(loaded, name))
 
 
 def _embedded_name(loaded: "Loaded", name: "Name") -> "Name":

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from long_running_agents.agent.sessions import SessionService
+    from long_running_agents.cli.desk import MemoryDesk, SessionDesk
     from long_running_agents.cli.options import Options
+    from long_running_agents.client import Client
     from long_running_agents.config import Loaded
     from long_running_agents.domain.memory import Viewer
     from long_running_agents.memory.memories import Memories
@@ -66,6 +68,47 @@ def with_memories(
             return await work(memories, viewer_of(loaded))
 
     return asyncio.run(opened())
+
+
+def changing_sessions(options: "Options", work: "Callable[[SessionDesk], Awaitable[T]]") -> T:
+    """Change sessions: at the server that owns the home, else as its owner."""
+
+    async def there(client: "Client") -> T:
+        return await work(client.sessions)
+
+    def here() -> T:
+        return with_sessions(options, work, writes=True)
+
+    return _there_or_here(options, there, here)
+
+
+def changing_memories(
+    options: "Options", work: "Callable[[MemoryDesk, Viewer], Awaitable[T]]"
+) -> T:
+    """Change what is remembered: at the server that owns the home, else as its owner."""
+
+    async def there(client: "Client") -> T:
+        return await work(client.memories, viewer_of(options.load()))
+
+    def here() -> T:
+        return with_memories(options, work, writes=True)
+
+    return _there_or_here(options, there, here)
+
+
+def _there_or_here(
+    options: "Options", there: "Callable[[Client], Awaitable[T]]", here: "Callable[[], T]"
+) -> T:
+    """Do something at the server, or here if there is no server that does it for this owner."""
+    from long_running_agents.cli.joining import client_of
+
+    async def asked() -> "list[T]":
+        async with client_of(options.load()) as client:
+            return [] if client is None else [await there(client)]
+
+    # A server acts for the owner in its settings; for others it would be the wrong one.
+    done = asyncio.run(asked()) if options.owner is None else []
+    return done[0] if done else here()
 
 
 def viewer_of(loaded: "Loaded") -> "Viewer":

@@ -11,10 +11,11 @@ from long_running_agents.cli.failures import FAILED, OK
 from long_running_agents.cli.memories import KINDS, SCOPES, number_of, print_memories
 from long_running_agents.cli.options import Options, pass_options
 from long_running_agents.cli.output import dim, json_option, note, print_json, safe
-from long_running_agents.cli.reading import with_memories
+from long_running_agents.cli.reading import changing_memories, with_memories
 from long_running_agents.errors import Denied, UsageError
 
 if TYPE_CHECKING:
+    from long_running_agents.cli.desk import MemoryDesk
     from long_running_agents.domain.memory import Draft, Scope, Viewer, Written
     from long_running_agents.memory.filling import Progress
     from long_running_agents.memory.memories import Memories
@@ -63,11 +64,11 @@ def add(
     draft = Draft(content=text, kind=Kind(chosen["kind"]))
     scope = Scope(chosen["scope"])
 
-    async def work(memories: "Memories", viewer: "Viewer") -> "Written":
+    async def work(memories: "MemoryDesk", viewer: "Viewer") -> "Written":
         placed, seer = _placed(draft, scope, viewer, chosen["session"])
         return await memories.write(seer, placed, supersedes=old, keep_both=keep_both)
 
-    written = with_memories(options, work, writes=True)
+    written = changing_memories(options, work)
     return _tell(written, as_json, _Retry(_command(options, text, chosen)))
 
 
@@ -154,22 +155,12 @@ def _advise(command: str, meaning: str) -> None:
 @pass_options
 def correct(options: Options, number: str, text: str, as_json: bool) -> int:
     """Say what is true instead of a memory; the old wording is kept as history."""
-    from long_running_agents.domain.memory import Draft
-
     key = number_of(number)
 
-    async def work(memories: "Memories", viewer: "Viewer") -> "Written":
-        old = (await memories.show(viewer.owner, key)).memory
-        draft = Draft(
-            content=text,
-            kind=old.kind,
-            scope=old.scope,
-            agent=old.agent,
-            session_id=old.session_id,
-        )
-        return await memories.write(viewer, draft, supersedes=key)
+    async def work(memories: "MemoryDesk", viewer: "Viewer") -> "Written":
+        return await memories.correct(viewer, key, text)
 
-    return _tell(with_memories(options, work, writes=True), as_json)
+    return _tell(changing_memories(options, work), as_json)
 
 
 @click.command()

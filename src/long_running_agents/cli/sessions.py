@@ -15,13 +15,14 @@ from long_running_agents.cli.output import (
     print_table,
     shown,
 )
-from long_running_agents.cli.reading import has_database, with_sessions
+from long_running_agents.cli.reading import changing_sessions, has_database, with_sessions
 from long_running_agents.errors import StorageFailed, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from long_running_agents.agent.sessions import SessionService
+    from long_running_agents.cli.desk import SessionDesk
     from long_running_agents.domain.ids import SessionId
     from long_running_agents.domain.session import Session, SessionPreview
     from long_running_agents.domain.task import Task
@@ -107,10 +108,10 @@ def show(options: Options, session_id: str, as_json: bool) -> None:
 def rename(options: Options, session_id: str, title: str) -> None:
     """Give a session another title."""
 
-    async def work(service: "SessionService") -> None:
+    async def work(service: "SessionDesk") -> None:
         await service.rename(_id(session_id), title)
 
-    with_sessions(options, work, writes=True)
+    changing_sessions(options, work)
     note(f"{session_id} is now {title.strip()!r}.")
 
 
@@ -123,10 +124,10 @@ def fork(options: Options, session_id: str, at: str | None, as_json: bool) -> No
     """Begin a new session with a copy of an old one."""
     from long_running_agents.domain.ids import TurnId
 
-    async def work(service: "SessionService") -> "Session":
+    async def work(service: "SessionDesk") -> "Session":
         return await service.fork(_id(session_id), at=None if at is None else TurnId(at))
 
-    session = with_sessions(options, work, writes=True)
+    session = changing_sessions(options, work)
     if as_json:
         print_json(session)
     else:
@@ -209,10 +210,10 @@ def delete(options: Options, session_id: str, yes: bool) -> None:
             hint="Add --yes to do it; 'lra sessions export' keeps a copy.",
         )
 
-    async def work(service: "SessionService") -> None:
+    async def work(service: "SessionDesk") -> None:
         await service.delete(_id(session_id))
 
-    with_sessions(options, work, writes=True)
+    changing_sessions(options, work)
     note(f"{session_id} is deleted.")
 
 

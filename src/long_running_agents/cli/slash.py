@@ -3,9 +3,8 @@
 import difflib
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast, get_args
+from typing import TYPE_CHECKING
 
-from long_running_agents.agent.sessions import Format
 from long_running_agents.cli import slash_memory
 from long_running_agents.cli.failures import OK
 from long_running_agents.cli.live import LeaveError
@@ -17,7 +16,6 @@ from long_running_agents.domain.task import outline
 from long_running_agents.domain.turn import RETRYABLE
 from long_running_agents.errors import NotFound, StorageFailed, UsageError
 from long_running_agents.models.names import LOCAL
-from long_running_agents.store import sessions, turns
 
 if TYPE_CHECKING:
     from long_running_agents.cli.conversation import Conversation
@@ -25,6 +23,7 @@ if TYPE_CHECKING:
 Act = Callable[["Conversation", str], Awaitable[None]]
 
 _LISTED = 10
+_FORMATS = ("md", "jsonl")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +66,7 @@ async def _new(talk: "Conversation", _: str) -> None:
 
 
 async def _sessions(talk: "Conversation", search: str) -> None:
-    found = await talk.app.sessions.previews(limit=_LISTED, search=search)
+    found = await talk.desk.sessions.previews(limit=_LISTED, search=search)
     lines = [
         f"{'*' if each.session.id == talk.session_id else ' '} {each.session.id}"
         f"  {moment(each.session.updated_at)}  {one_line(each.session.title, 50)}"
@@ -80,7 +79,7 @@ async def _tasks(talk: "Conversation", _: str) -> None:
     if not await _exists(talk):
         await talk.screen.note("no tasks")
         return
-    await talk.screen.note(outline(await talk.app.sessions.tasks(talk.session_id)) or "no tasks")
+    await talk.screen.note(outline(await talk.desk.sessions.tasks(talk.session_id)) or "no tasks")
 
 
 async def _model(talk: "Conversation", name: str) -> None:
@@ -88,11 +87,11 @@ async def _model(talk: "Conversation", name: str) -> None:
         await talk.show_models()
         return
     # Refused now rather than in the middle of the turn.
-    talk.app.models.choices(name)
+    await talk.desk.check_model(name)
     if await _exists(talk):
         # Stored, and heard at the next step; the session is what knows its model from here on.
         talk.model = None
-        await talk.app.sessions.choose_model(talk.session_id, name)
+        await talk.desk.sessions.choose_model(talk.session_id, name)
     else:
         talk.model = name
         await talk.screen.note(f"model: {name}")
@@ -105,7 +104,7 @@ async def _stop(talk: "Conversation", _: str) -> None:
 
 
 async def _retry(talk: "Conversation", _: str) -> None:
-    turn = await talk.app.turns.retry(talk.session_id)
+    turn = await talk.desk.turns.retry(talk.session_id)
     await talk.screen.note(f"again: {one_line(turn.prompt)}")
     talk.watch(turn.id)
 
@@ -113,14 +112,14 @@ async def _retry(talk: "Conversation", _: str) -> None:
 async def _continue(talk: "Conversation", chosen: str) -> None:
     """Go on with what was left undone here, or else in another session."""
     here = talk.session_id
-    last = await talk.app.database.read(lambda tx: turns.last(tx, here))
-    if not chosen and last is not None and last.status in RETRYABLE:
+    told = await talk.desk.sessions.turns(here) if await _exists(talk) else ()
+    if not chosen and told and told[-1].status in RETRYABLE:
         await _retry(talk, "")
         return
-    found = await talk.app.sessions.previews(limit=_LISTED, search="")
+    found = await talk.desk.sessions.previews(limit=_LISTED, search="")
     others = [each.session.id for each in found if each.session.id != here]
     if chosen:
-        others = [(await talk.app.sessions.get(session_id(chosen))).id]
+        others = [(await talk.desk.sessions.get(session_id(chosen))).id]
     if not others:
         raise NotFound("There is no other session.", hint="Say something to begin this one.")
     await talk.screen.note(f"going on in {others[0]}")
@@ -128,22 +127,22 @@ async def _continue(talk: "Conversation", chosen: str) -> None:
 
 
 async def _title(talk: "Conversation", title: str) -> None:
-    await talk.app.sessions.rename(talk.session_id, title)
+    await talk.desk.sessions.rename(talk.session_id, title)
     await talk.screen.note(f"title: {title}")
 
 
 async def _fork(talk: "Conversation", _: str) -> None:
-    session = await talk.app.sessions.fork(talk.session_id)
+    session = await talk.desk.sessions.fork(talk.session_id)
     await talk.screen.note(f"forked {talk.session_id} as {session.id}; what you say goes there")
     await talk.enter(session.id)
 
 
 async def _export(talk: "Conversation", form: str) -> None:
     form = form or "md"
-    if form not in get_args(Format):
+    if form not in _FORMATS:
         raise UsageError(f"Format {form!r} not understood:", hint="use md or jsonl.")
-    text = await talk.app.sessions.export(talk.session_id, cast("Format", form))
-    path = talk.app.home.sessions / f"{talk.session_id}.{form}"
+    text = await talk.desk.sessions.export(talk.session_id, form)
+    path = talk.desk.home.sessions / f"{talk.session_id}.{form}"
     try:
         path.parent.mkdir(mode=0o700, exist_ok=True)
         path.write_text(text, encoding="utf-8")
@@ -178,5 +177,4 @@ REGISTRY: dict[str, _Entry] = {
 
 async def _exists(talk: "Conversation") -> bool:
     """Whether anything was said in this session yet."""
-    key = talk.session_id
-    return await talk.app.database.read(lambda tx: sessions.find(tx, key)) is not None
+    return await talk.desk.find(talk.session_id) is not None

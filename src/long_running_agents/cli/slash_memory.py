@@ -21,7 +21,7 @@ from long_running_agents.errors import Denied, NotFound, UsageError
 
 if TYPE_CHECKING:
     from long_running_agents.cli.conversation import Conversation
-    from long_running_agents.memory.memories import Memories
+    from long_running_agents.cli.desk import MemoryDesk
 
 _LISTED = 10
 _DECIDED = re.compile(r"(#\d+|\+)\s+(.+)", re.DOTALL)
@@ -67,13 +67,12 @@ async def forget(talk: "Conversation", text: str) -> None:
     await talk.screen.note("\n".join(lines))
 
 
-def _memory_of(talk: "Conversation") -> "tuple[Memories, Viewer]":
-    memories, settings = talk.app.memories, talk.app.settings
+def _memory_of(talk: "Conversation") -> "tuple[MemoryDesk, Viewer]":
+    desk = talk.desk
+    memories = desk.memories
     if memories is None:
         raise UsageError("Memory is switched off:", hint="set memory.enabled to use it.")
-    return memories, Viewer(
-        owner=settings.owner, agent=settings.agent.name, session_id=talk.session_id
-    )
+    return memories, Viewer(owner=desk.owner, agent=desk.agent, session_id=talk.session_id)
 
 
 def _told(written: Written, text: str) -> str:

@@ -245,6 +245,17 @@ Written = Stored | Merged | Similar | Refused
 """What became of a draft."""
 
 
+def correction(old: Memory, content: str) -> Draft:
+    """What is true instead of a memory, for the same eyes."""
+    return Draft(
+        content=content,
+        kind=old.kind,
+        scope=old.scope,
+        agent=old.agent,
+        session_id=old.session_id,
+    )
+
+
 def normalised(content: str) -> str:
     """Content without the differences that are none: width, case, space."""
     return " ".join(unicodedata.normalize("NFKC", content).casefold().split()).rstrip(".!")

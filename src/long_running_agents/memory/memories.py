@@ -20,6 +20,7 @@ from long_running_agents.domain.memory import (
     Stored,
     Viewer,
     Written,
+    correction,
 )
 from long_running_agents.domain.ports import Clock
 from long_running_agents.domain.turn import Turn
@@ -143,6 +144,11 @@ class Memories:
             return Merged(stored) if merged else Stored(stored, old)
 
         return await self.database.write(work)
+
+    async def correct(self, viewer: Viewer, number: MemoryId, text: str) -> Written:
+        """Say what is true instead of a memory; the old wording is kept as history."""
+        old = await self.database.read(lambda tx: memories.get(tx, viewer.owner, number))
+        return await self.write(viewer, correction(old, text), supersedes=number)
 
     async def write_many(self, owner: str, drafts: Sequence[Draft]) -> list[Memory]:
         """Store drafts as they are, a few hundred in a transaction; no gate stands before it."""

@@ -1,5 +1,6 @@
 """Talking over HTTP: one message, and its answer at once or as a stream."""
 
+from http import HTTPStatus
 from typing import Annotated
 
 from fastapi import APIRouter, Header, Path
@@ -16,10 +17,14 @@ from long_running_agents.server import streaming
 from long_running_agents.server.callers import Chatting
 from long_running_agents.server.failures import ErrorBody, response
 from long_running_agents.server.wire.incoming import LONGEST
-from long_running_agents.server.wire.turns import Answer
+from long_running_agents.server.wire.turns import Answer, TurnShape
 
 Key = Annotated[str | None, Header(alias="Idempotency-Key", min_length=1, max_length=200)]
 Accept = Annotated[str | None, Header()]
+Prefer = Annotated[
+    str | None, Header(description="'respond-async' answers once the message is on disk.")
+]
+_AT_ONCE = "respond-async"
 SessionName = Annotated[str, Path(description="The session; it begins with its first message.")]
 
 
@@ -58,7 +63,11 @@ class ChatRoutes:
         router.post(
             "/api/chat/{session_id}",
             response_model=Answer,
-            responses={**streaming.RESPONSES, 503: {"model": FailedTurn}},
+            responses={
+                **streaming.RESPONSES,
+                202: {"model": TurnShape, "description": "It is on disk and will be answered."},
+                503: {"model": FailedTurn},
+            },
         )(self.chat)
         return router
 
@@ -69,10 +78,12 @@ class ChatRoutes:
         asked: ChatRequest,
         accept: Accept = None,
         key: Key = None,
+        prefer: Prefer = None,
     ) -> Answer | JSONResponse | StreamingResponse:
         """Say something and wait for the answer.
 
         With 'Accept: text/event-stream' everything that happens is streamed until the turn ends.
+        With 'Prefer: respond-async' nothing is waited for, and the turn is told as it begins.
         The same request under the same Idempotency-Key is one turn, however often it is sent. A
         client that leaves loses nothing: the turn goes on.
         """
@@ -87,6 +98,8 @@ class ChatRoutes:
         )
         if streaming.wants_stream(accept):
             return streaming.streamed(streaming.of_turn(turns, turn))
+        if prefer is not None and _AT_ONCE in prefer.lower():
+            return JSONResponse(TurnShape.of(turn).model_dump(mode="json"), HTTPStatus.ACCEPTED)
         await turns.settled(turn.id)
         rest = await turns.rest(turn.id)
         if isinstance(rest.closing, TurnFailed):

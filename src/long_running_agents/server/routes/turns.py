@@ -1,5 +1,7 @@
 """Turns: look, stop, retry, and hear what happened after a number."""
 
+import asyncio
+from contextlib import suppress
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Query
@@ -11,11 +13,14 @@ from long_running_agents.domain.ids import SessionId, TurnId
 from long_running_agents.errors import Busy
 from long_running_agents.server import streaming
 from long_running_agents.server.callers import Chatting, Reading
-from long_running_agents.server.wire.turns import Answer, TurnShape
+from long_running_agents.server.wire.turns import Standing, TurnShape
 
 _MOST = 2**53
 
 After = Annotated[int, Query(ge=0, le=_MOST, description="The last event that is known.")]
+Wait = Annotated[
+    float, Query(ge=0, le=60, description="Seconds to wait for it to end, or to ask something.")
+]
 Limit = Annotated[int, Query(ge=1, le=1000)]
 LastSeen = Annotated[int | None, Header(alias="Last-Event-ID", ge=0, le=_MOST)]
 
@@ -34,6 +39,8 @@ class EventList(BaseModel):
     """As in docs/events.md, each with seq, session_id, turn_id and at."""
     last_seq: int
     """Ask for what comes after this next."""
+    newest_seq: int
+    """The number of the newest event there is."""
     more: bool
     """Whether there is more already."""
 
@@ -49,6 +56,7 @@ class TurnRoutes:
         router = APIRouter(tags=["turns"])
         session = "/api/sessions/{session_id}"
         router.get(f"{session}/turns")(self.every)
+        router.get("/api/turns")(self.unfinished)
         router.get("/api/turns/{turn_id}")(self.one)
         router.post(f"{session}/stop")(self.stop)
         router.post(f"{session}/retry")(self.retry)
@@ -69,9 +77,19 @@ class TurnRoutes:
         page = found[offset : offset + limit]
         return TurnList(turns=[TurnShape.of(turn) for turn in page], total=len(found))
 
-    async def one(self, caller: Reading, turn_id: str) -> Answer:
+    async def unfinished(self, caller: Reading) -> TurnList:
+        """List the turns of all sessions that run or are in line."""
+        found = await self._app.turns.of(caller.owner).unfinished()
+        return TurnList(turns=[TurnShape.of(turn) for turn in found], total=len(found))
+
+    async def one(self, caller: Reading, turn_id: str, wait: Wait = 0) -> Standing:
         """Say where a turn stands, and what it asks."""
-        return Answer.of(await self._app.turns.of(caller.owner).rest(TurnId(turn_id)))
+        turns, key = self._app.turns.of(caller.owner), TurnId(turn_id)
+        if wait:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(wait):
+                    await turns.settled(key)
+        return Standing.of(await turns.rest(key))
 
     async def stop(self, caller: Chatting, session_id: str) -> TurnShape:
         """Stop the turn that runs, waits or is next in line."""
@@ -110,5 +128,8 @@ class TurnRoutes:
         last = found[-1].seq if found else after
         newest = await sessions.last_event(session)
         return EventList(
-            events=[recorded.wire() for recorded in found], last_seq=last, more=last < newest
+            events=[recorded.wire() for recorded in found],
+            last_seq=last,
+            newest_seq=newest,
+            more=last < newest,
         )

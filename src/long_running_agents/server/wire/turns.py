@@ -126,6 +126,33 @@ class Answer(BaseModel):
         )
 
 
+class Standing(Answer):
+    """Where a turn stands, with everything that is known of it."""
+
+    number: int
+    prompt: str
+    origin: str
+    error: str
+    tool_calls: int
+    created_at: datetime
+    ended_at: datetime | None
+
+    @classmethod
+    def of(cls, rest: Rest) -> "Standing":
+        """A turn as the wire tells it."""
+        answer, turn = Answer.of(rest).model_dump(), rest.turn
+        return cls(
+            **answer,
+            number=turn.number,
+            prompt=turn.prompt,
+            origin=turn.origin,
+            error=turn.error,
+            tool_calls=turn.spent.tool_calls,
+            created_at=turn.created_at,
+            ended_at=turn.ended_at,
+        )
+
+
 def usage_of(turn: Turn) -> UsageTotals:
     """What a turn used."""
     spent = turn.spent

@@ -1,0 +1,249 @@
+"""The link: the way to a server, which may be away for a while."""
+
+import asyncio
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from typing import Any
+
+import httpx2
+from websockets.asyncio.client import connect
+
+from long_running_agents.domain.ports import Clock
+from long_running_agents.errors import LraError, ServerAway, Unavailable, kind_of
+
+_SECONDS = 30.0
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 1.0
+PATIENCE = 60.0
+"""Seconds for which a server that went away is waited for."""
+_LARGEST = 16 << 20
+"""Bytes of one event that are taken."""
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where a server is, and what lets one in."""
+
+    url: str
+    """Such as http://127.0.0.1:8000, without a slash at its end."""
+    secret: str = field(default="", repr=False)
+    """A token; empty where none is needed."""
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """What every request says of who asks."""
+        return {"Authorization": f"Bearer {self.secret}"} if self.secret else {}
+
+
+Find = Callable[[], Address | None]
+"""Says where the server is now; None while it is nowhere."""
+Tell = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a server said."""
+
+    status: int
+    text: str
+    body: Any
+    """What the text says as JSON; None when it is something else."""
+
+
+class Link:
+    """Finds a server, asks it, and waits for it when it is away."""
+
+    def __init__(
+        self, find: Find, clock: Clock, *, patience: float = PATIENCE, tell: Tell | None = None
+    ) -> None:
+        """Make a link; nothing is connected until something is asked.
+
+        Args:
+            find: Says where the server is; asked again whenever it went away.
+            clock: Tells the time, and waits.
+            patience: How many seconds a server that went away is waited for.
+            tell: Hears when it goes and when it is back.
+        """
+        self.tell: Tell = tell or _say_nothing
+        self.there = True
+        """Whether the server answered when it was asked last."""
+        self._find = find
+        self._clock = clock
+        self._patience = patience
+        self._address: Address | None = None
+        self._gone = False
+        self._waiting = asyncio.Lock()
+        # No proxy is asked for the way to this very machine, nor for one that has a name.
+        self._http = httpx2.AsyncClient(timeout=_SECONDS, trust_env=False)
+
+    @property
+    def url(self) -> str:
+        """Where the server is, or was when it went away; empty before it was asked."""
+        return "" if self._address is None else self._address.url
+
+    async def close(self) -> None:
+        """Let go of all connections."""
+        await self._http.aclose()
+
+    async def ask(
+        self,
+        method: str,
+        path: str,
+        *,
+        body: Mapping[str, object] | None = None,
+        text: str | None = None,
+        query: Mapping[str, str | int | float | bool] | None = None,
+        headers: Mapping[str, str] | None = None,
+        accepted: Collection[int] = (),
+    ) -> Reply:
+        """Ask for something, once.
+
+        Args:
+            method: The method.
+            path: The path, from its first slash on.
+            body: What is sent, as JSON.
+            text: What is sent as it is, instead.
+            query: What is asked for.
+            headers: What else is said.
+            accepted: Refusals that the caller understands by itself.
+
+        Raises:
+            ServerAway: Nobody answers, and whether it was done is not known.
+            LraError: What the server refused it with.
+        """
+        address = self._here()
+        try:
+            response = await self._http.request(
+                method,
+                f"{address.url}{path}",
+                json=body,
+                content=text,
+                params=query,
+                headers={**address.headers, **(headers or {})},
+            )
+        except httpx2.HTTPError as error:
+            self.lost()
+            raise _away(address) from error
+        reply = Reply(response.status_code, response.text, _json(response))
+        if response.is_success or reply.status in accepted:
+            return reply
+        raise _refusal(reply)
+
+    async def insist(self, method: str, path: str, **wishes: Any) -> Reply:
+        """Ask for something that may be asked twice, until the server is there to answer.
+
+        Raises:
+            ServerAway: It did not come back.
+            LraError: What the server refused it with.
+        """
+        pause = _FIRST_PAUSE
+        while True:
+            try:
+                return await self.ask(method, path, **wishes)
+            except ServerAway:
+                await self.back()
+            # It may be there and on its way out.
+            await self._clock.sleep(pause)
+            pause = min(pause * 2, _LONGEST_PAUSE)
+
+    def socket(self, path: str) -> connect:
+        """A WebSocket, to be opened by the caller.
+
+        Raises:
+            ServerAway: The server is nowhere.
+        """
+        address = self._here()
+        return connect(
+            f"ws{address.url.removeprefix('http')}{path}",
+            additional_headers=address.headers,
+            proxy=None,
+            compression=None,
+            max_size=_LARGEST,
+        )
+
+    def lost(self) -> None:
+        """Note that the server does not answer; told once."""
+        if self.there:
+            self.there = False
+            self.tell(f"the server at {self.url} went away; waiting for it")
+
+    async def back(self, *, rested: int = 0) -> None:
+        """Wait until the server is there again.
+
+        Args:
+            rested: How often it was asked in vain, although it is there; it gets time to breathe.
+
+        Raises:
+            ServerAway: It did not come back in time.
+        """
+        if rested:
+            await self._clock.sleep(min(_FIRST_PAUSE * 2**rested, _LONGEST_PAUSE))
+        async with self._waiting:
+            if self.there:
+                return
+            until = self._clock.monotonic() + self._patience
+            pause = _FIRST_PAUSE
+            while not self._gone:
+                if (found := self._find()) is not None and await self._answers(found):
+                    self._address, self.there = found, True
+                    self.tell(f"the server is back, at {found.url}")
+                    return
+                self._gone = self._clock.monotonic() >= until
+                if not self._gone:
+                    await self._clock.sleep(pause)
+                pause = min(pause * 2, _LONGEST_PAUSE)
+            raise ServerAway(
+                f"The server did not come back within {self._patience:.0f} seconds.",
+                hint="What it was told is stored; it goes on when the server is started again.",
+            )
+
+    def _here(self) -> Address:
+        if self._address is None or not self.there:
+            self._address = self._find() or self._address
+        if self._address is None:
+            raise ServerAway("The server is away.", hint="'lra serve' starts it again.")
+        return self._address
+
+    async def _answers(self, address: Address) -> bool:
+        try:
+            response = await self._http.get(f"{address.url}/api/status", headers=address.headers)
+        except httpx2.HTTPError:
+            return False
+        return response.is_success
+
+
+def _say_nothing(_: str) -> None:
+    """Nobody wants to know."""
+
+
+def _away(address: Address) -> ServerAway:
+    return ServerAway(
+        f"The server at {address.url} does not answer.", hint="'lra serve' starts it again."
+    )
+
+
+def _json(response: httpx2.Response) -> Any:
+    told = response.headers.get("content-type", "")
+    if not response.content or not told.startswith("application/json"):
+        return None
+    try:
+        return response.json()
+    except ValueError as error:
+        raise Unavailable(
+            "The server answers something that cannot be read.", hint="Is it an lra server?"
+        ) from error
+
+
+def _refusal(reply: Reply) -> LraError:
+    match reply.body:
+        case {"code": str(code), "message": str(message), "hint": str(hint)}:
+            # Plainly unavailable is a server that is about to leave.
+            kind = ServerAway if code == Unavailable.code else kind_of(code)
+            return kind(message, hint=hint)
+        case _:
+            pass
+    if reply.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        return ServerAway(f"The server answers with status {reply.status}.")
+    return Unavailable(
+        f"The server answers with status {reply.status}.", hint="Is it an lra server?"
+    )

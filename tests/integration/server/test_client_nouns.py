@@ -1,0 +1,120 @@
+"""The client's nouns against the routes of a real server: sessions, approvals, memories, models."""
+
+import pytest
+from tests.integration.server.serving import served
+from tests.integration.stories import SESSION, hands
+
+from long_running_agents.client import Client
+from long_running_agents.domain.grant import Lasting
+from long_running_agents.domain.memory import (
+    Draft,
+    Merged,
+    Query,
+    Refused,
+    Selection,
+    Similar,
+    Stored,
+    Viewer,
+)
+from long_running_agents.domain.turn import TurnStatus
+from long_running_agents.errors import NotFound
+from long_running_agents.testing import call, say
+
+pytestmark = pytest.mark.anyio
+ME = Viewer(owner="me")
+
+
+def at(http):
+    return Client.at(str(http.base_url))
+
+
+async def test_sessions_are_what_the_home_says_they_are(tmp_path):
+    async with served(tmp_path, say("Hello there.")) as (app, http), at(http) as client:
+        turn = await client.turns.start(SESSION, "Hi")
+        await client.turns.settled(turn.id)
+        assert await client.sessions.find("nobody") is None
+        assert await client.sessions.get(SESSION) == await app.sessions.get(SESSION)
+        assert await client.sessions.newest() == await app.sessions.newest()
+        assert list(await client.sessions.previews()) == list(await app.sessions.previews())
+        assert await client.sessions.previews(search="nothing like it") == []
+        [told] = await client.sessions.turns(SESSION)
+        assert (told.id, told.answer, told.status) == (turn.id, "Hello there.", TurnStatus.DONE)
+        await client.sessions.rename(SESSION, "Herons")
+        assert (await app.sessions.get(SESSION)).title == "Herons"
+        copy = await client.sessions.fork(SESSION)
+        assert copy.forked_from == SESSION
+        exported = await client.sessions.export(SESSION, "md")
+        assert exported == await app.sessions.export(SESSION, "md")
+        await client.sessions.delete(SESSION)
+        with pytest.raises(NotFound):
+            await app.sessions.get(SESSION)
+
+
+async def test_tasks_are_told_whole(tmp_path):
+    plan = call("create_task", title="Buy milk")
+    async with served(tmp_path, plan, say("Planned.")) as (app, http), at(http) as client:
+        turn = await client.turns.start(SESSION, "Plan")
+        await client.turns.settled(turn.id)
+        assert list(await client.sessions.tasks(SESSION)) == list(await app.sessions.tasks(SESSION))
+        assert [task.title for task in await client.sessions.tasks(SESSION)] == ["Buy milk"]
+
+
+async def test_a_question_is_answered_and_its_grant_revoked(tmp_path):
+    def clean() -> str:
+        """Clean up."""
+        return "clean"
+
+    settings = {"toolsets": [hands(clean)], "agent__tools__require_approval": ["clean"]}
+    replies = [call("clean"), say("Clean.")]
+    async with served(tmp_path, *replies, **settings) as (app, http), at(http) as client:
+        assert await client.turns.open_questions(SESSION) == []
+        turn = await client.turns.start(SESSION, "Clean up")
+        assert (await client.turns.settled(turn.id)).status is TurnStatus.WAITING
+        [asked] = await client.turns.open_questions(SESSION)
+        [stored] = await app.turns.open_questions(SESSION)
+        assert (asked.id, asked.args, str(asked.offer)) == (
+            stored.id,
+            stored.args,
+            str(stored.offer),
+        )
+        await client.turns.answer(asked.id, allowed=True, lasting=Lasting.SESSION)
+        assert (await client.turns.settled(turn.id)).answer == "Clean."
+        grants = (await http.get("/api/grants")).json()["grants"]
+        assert await client.revoke(grants[0]["id"]) == str(stored.offer)
+        with pytest.raises(NotFound):
+            await client.revoke("grant_x")
+
+
+async def test_memories_are_written_found_corrected_forgotten_and_brought_back(tmp_path):
+    async with served(tmp_path) as (_, http), at(http) as client:
+        memories = client.memories
+        written = await memories.write(ME, Draft(content="The heron eats frogs at the mill."))
+        assert isinstance(written, Stored)
+        same = await memories.write(ME, Draft(content="The heron eats frogs at the mill."))
+        assert isinstance(same, Merged)
+        alike = await memories.write(ME, Draft(content="The heron eats frogs at the old mill."))
+        assert isinstance(alike, Similar)
+        assert [memory.id for memory in alike.memories] == [written.memory.id]
+        assert isinstance(await memories.write(ME, Draft(content="?")), Refused)
+        corrected = await memories.correct(
+            ME, written.memory.id, "The heron eats fish at the mill."
+        )
+        assert isinstance(corrected, Stored)
+        assert corrected.superseded.id == written.memory.id
+        found = await memories.find(ME, Query(text="What does the heron eat?"))
+        assert [hit.memory.content for hit in found.hits][:1] == [
+            "The heron eats fish at the mill."
+        ]
+        gone = await memories.forget("me", Selection(ids=frozenset({corrected.memory.id})))
+        assert corrected.memory.id in {memory.id for memory in gone.memories}
+        back = await memories.undo("me", gone.batch)
+        assert {memory.id for memory in back} == {memory.id for memory in gone.memories}
+        with pytest.raises(NotFound):
+            await memories.correct(ME, 999, "Nothing is true instead.")
+
+
+async def test_a_server_says_what_it_is_and_which_models_it_has(tmp_path):
+    async with served(tmp_path) as (app, http), at(http) as client:
+        status = await client.status()
+        assert status.agent == app.settings.agent.name
+        assert status.model in await client.models() or status.model == ""
