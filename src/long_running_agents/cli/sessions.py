@@ -183,14 +183,7 @@ def import_session(options: Options, path: Path, as_json: bool) -> None:
             f"{path} cannot be read: {error}.", hint="Name a file of UTF-8 text."
         ) from error
 
-    from long_running_agents.agent import importing
-
-    told = importing.read(text)
-
-    async def work(service: "SessionService") -> "Session":
-        return await service.take_over(told)
-
-    session = with_sessions(options, work, writes=True)
+    session = changing_sessions(options, lambda desk: desk.take_over(text))
     if as_json:
         print_json(session)
     else:

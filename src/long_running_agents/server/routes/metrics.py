@@ -5,6 +5,7 @@ from typing import Any
 from fastapi import APIRouter, Response
 from prometheus_client import CONTENT_TYPE_LATEST
 
+from long_running_agents.server.bodies import JsonRoute
 from long_running_agents.server.callers import Administering
 from long_running_agents.server.metrics import Metrics
 
@@ -21,7 +22,7 @@ class MetricsRoutes:
 
     def router(self) -> APIRouter:
         """What can be asked."""
-        router = APIRouter(tags=["status"])
+        router = APIRouter(tags=["status"], route_class=JsonRoute)
         router.get("/metrics", response_class=Response, responses=_TEXT)(self.metrics)
         return router
 
