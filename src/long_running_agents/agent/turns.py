@@ -83,9 +83,9 @@ class TurnService:
         now, key = self._clock.now(), terms.key
         asked = _digest(session_id, text, model or "", terms.mode or "", terms.client_tools or "")
 
-        def work(tx: Transaction) -> tuple[Turn, list[Recorded]]:
+        def work(tx: Transaction) -> tuple[Turn, list[Recorded], Turn | None]:
             if key is not None and (known := requests.find(tx, self._owner, key, asked)):
-                return turns.get(tx, known), []
+                return turns.get(tx, known), [], None
             session = self._session(tx, session_id, text)
             left = self._leave_waiting(tx, session_id, now)
             turn = Turn(
@@ -107,10 +107,14 @@ class TurnService:
             if key is not None:
                 requests.keep(tx, self._owner, key, asked, turn.id, now)
             accepted = MessageAccepted(content=text, origin=origin)
-            return turn, [*left, *events.append(tx, session_id, turn.id, [accepted], now)]
+            news = [*left, *events.append(tx, session_id, turn.id, [accepted], now)]
+            return turn, news, turns.current(tx, session_id) if left else None
 
-        turn, news = await self._database.write(work)
+        turn, news, first = await self._database.write(work)
         self._hub.publish(news)
+        if first is not None and first.id != turn.id:
+            # It stood in line behind the turn that was left.
+            await self._driver.submit(first)
         if news:
             await self._driver.submit(turn)
         return turn
