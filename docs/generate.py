@@ -6,9 +6,12 @@ With `--check` nothing is written: stale pages are shown as a diff, and the exit
 # ruff: noqa: INP001 - a script beside the documents, no package
 
 import argparse
+import asyncio
 import difflib
 import inspect
+import json
 import sys
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
 from importlib import import_module
@@ -49,6 +52,11 @@ _KEYS = (
     ("BRAVE_API_KEY", "Key for Brave's search, where `web.search_provider` is `brave`."),
     ("SANDBOX_API_KEY", "Key of the sandbox server, for it and for its clients."),
     ("DOCKER_HOST", "The socket of a Docker API, for sandboxes in containers."),
+    (
+        "OTEL_EXPORTER_OTLP_HEADERS",
+        "Headers for the collector of traces, such as its key: `name=value`, with commas between.",
+    ),
+    ("OTEL_SERVICE_NAME", "What traces call this program, unless `long-running-agents`."),
     (environment.HOME, "The home, unless `--home` names another."),
 )
 
@@ -167,7 +175,7 @@ def errors_page() -> str:
     return page(
         "Errors",
         "Every error says what happened and what to do next. Programs read the code or the exit"
-        " status, people the message. The HTTP status is fixed already, for the server to come.",
+        " status, people the message. The server answers with the HTTP status.",
         table(["error", "code", "exit", "HTTP", "meaning"], rows),
         "An error of any other kind is a bug; please report it.",
     )
@@ -331,7 +339,51 @@ def _options(command: Any, context: Any) -> Iterator[tuple[str, str]]:
                 yield record
 
 
+def api_page() -> str:
+    """Every route."""
+    described = _described()
+    groups: dict[str, list[Row]] = {}
+    for path, methods in described["paths"].items():
+        for method, about in methods.items():
+            scope = about.get("x-scope", "none")
+            row = [f"`{method.upper()} {path}`", scope, f"{about['summary']}."]
+            groups.setdefault(about["tags"][0], []).append(row)
+    error = described["components"]["schemas"]["ErrorBody"]["example"]
+    return page(
+        "HTTP API",
+        "`lra serve` answers these. `/openapi.json` describes each with its parameters, bodies and"
+        " examples. What a token may do is its scopes: `read`, `chat`, `approve` and `admin`.",
+        "Bodies are JSON and say so (`Content-Type: application/json`); what is not JSON, or only"
+        " nearly, is refused. What is another owner's is not there. Lists come in pages: `next`"
+        " says what to ask for, and is null at the end.",
+        "Whatever goes wrong is told in one shape; `code` is for programs, and"
+        " [errors](errors.md) lists them:",
+        f"```json\n{json.dumps(error, indent=2)}\n```",
+        *(
+            f"## {name}\n\n{table(['route', 'scope', 'what it does'], rows)}"
+            for name, rows in groups.items()
+        ),
+        "No route calls a tool: tools are called by the model, and pass the gate.",
+    )
+
+
+def _described() -> dict[str, Any]:
+    """What a server says of itself."""
+    from long_running_agents.clock import SystemClock  # noqa: PLC0415 - only this page needs it
+    from long_running_agents.server.asgi import api  # noqa: PLC0415 - as above
+    from long_running_agents.testing import ScriptedModel, make_app  # noqa: PLC0415 - as above
+
+    async def describe() -> dict[str, Any]:
+        with tempfile.TemporaryDirectory() as home:
+            model = ScriptedModel([])
+            async with make_app(Path(home), model=model, memory__enabled=False) as app:
+                return api(app, SystemClock()).openapi()
+
+    return asyncio.run(describe())
+
+
 PAGES: dict[str, Callable[[], str | None]] = {
+    "api.md": api_page,
     "commands.md": commands_page,
     "errors.md": errors_page,
     "events.md": events_page,

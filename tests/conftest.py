@@ -14,6 +14,7 @@ _FOREIGN = (
     "BRAVE_",
     "EMBEDDING_",
     "LRA_",
+    "OTEL_",
 )
 _FOREIGN_NAMES = {"DATABASE_URL", "SANDBOX_URL", "VECTOR_STORE_PATH"}
 

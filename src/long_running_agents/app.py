@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import httpx2
 import pydantic_ai
@@ -12,12 +12,14 @@ from pydantic_ai.toolsets import AbstractToolset
 from long_running_agents.agent.driving import WORK, TurnDriver
 from long_running_agents.agent.history import View
 from long_running_agents.agent.hub import Hub
+from long_running_agents.agent.onlookers import Onlookers
 from long_running_agents.agent.recall import Recall, RecallSettings
 from long_running_agents.agent.remembering import Remembering
 from long_running_agents.agent.run_settings import run_settings
 from long_running_agents.agent.runner import RunSettings, TurnRunner
 from long_running_agents.agent.session_models import SessionModels
 from long_running_agents.agent.sessions import SessionService
+from long_running_agents.agent.tracing import Tracing
 from long_running_agents.agent.turns import TurnService
 from long_running_agents.clock import SystemClock
 from long_running_agents.config import Loaded, Settings, load
@@ -27,9 +29,10 @@ from long_running_agents.domain.lack import Lack
 from long_running_agents.domain.ports import Clock
 from long_running_agents.domain.turn import Turn
 from long_running_agents.engine.local import LocalEngine
-from long_running_agents.errors import ConfigError
+from long_running_agents.errors import ConfigError, NotConfigured
 from long_running_agents.home import Home
 from long_running_agents.logs import log_to
+from long_running_agents.mcp.servers import Servers
 from long_running_agents.memory.memories import Memories
 from long_running_agents.memory.opening import (
     memories_of,
@@ -46,6 +49,7 @@ from long_running_agents.store.opening import open_database
 from long_running_agents.tools.catalog import switched_on
 from long_running_agents.tools.deps import MakeDeps, Tell, TurnDeps
 from long_running_agents.tools.hands import AllHands
+from long_running_agents.tools.mcp import foreign_servers, tools_of
 
 __all__ = ["App", "open_app", "open_memories"]
 
@@ -65,11 +69,15 @@ class App:
     """Drives the turns of all owners."""
     hands: AllHands
     """What the agents of each owner work with."""
+    onlookers: Onlookers
+    """Whoever counts or traces what is done for all owners."""
     models: ModelSource
     memories: Memories | None
     """What is remembered; None when that is switched off."""
     remembered: Callable[[], Awaitable[None]]
     """Waits until every turn that came to rest is remembered."""
+    servers: Servers
+    """Foreign servers whose tools may be used."""
 
     @property
     def settings(self) -> Settings:
@@ -97,40 +105,71 @@ async def open_app(
     """
     loaded = loaded or load()
     clock = clock or SystemClock()
+    servers = foreign_servers(loaded, clock, toolsets)
+    loaded = servers.guarded(loaded)
     # Its first-run banner would land in the middle of a conversation.
     pydantic_ai.BANNER_ENABLED = False
     home = Home(loaded.home)
     async with (
         open_database(loaded, clock) as database,
         _client(loaded) as client,
+        _watched(loaded, home) as tracing,
     ):
-        with log_to(home.logs, loaded.settings.log_level, loaded.redact):
-            findings = await _findings(loaded, database, clock)
-            windows = windows or await _known_windows(loaded, model, client, findings)
-            models = _models(loaded, model, client, findings)
-            settings = run_settings(loaded, model, windows)
-            memories = _memories(loaded, database, client, clock)
-            remembering = _remembering(loaded, memories, clock)
-            hands = AllHands(loaded, client, clock)
-            tools = [switched_on(loaded.settings), *toolsets]
-            app = _assemble(loaded, database, models, settings, tools, clock, remembering, hands)
-            engine = LocalEngine({WORK: app.driver.run}, clock)
-            try:
-                if remembering is None:
-                    await app.driver.open(engine)
-                else:
-                    remembering.open()
-                    await app.driver.open(engine, settled=remembering.nudge)
-                yield app
-            finally:
-                app.driver.close()
-                await engine.close()
-                await hands.close()
-                if remembering is not None:
-                    await remembering.close()
-                if memories is not None:
-                    await memories.close()
-                await findings.close()
+        findings = await _findings(loaded, database, clock)
+        windows = windows or await _known_windows(loaded, model, client, findings)
+        models = _models(loaded, model, client, findings)
+        settings = run_settings(loaded, model, windows)
+        settings = replace(settings, rules=servers.ruled(settings.rules))
+        memories = _memories(loaded, database, client, clock)
+        remembering = _remembering(loaded, memories, clock)
+        hands = AllHands(loaded, client, clock, servers)
+        tools = [switched_on(loaded.settings), *toolsets, *tools_of(servers, loaded)]
+        app = _assemble(loaded, database, models, settings, tools, clock, remembering, hands)
+        if tracing is not None:
+            app.onlookers.attend(tracing)
+        engine = LocalEngine({WORK: app.driver.run}, clock)
+        try:
+            if remembering is None:
+                await app.driver.open(engine)
+            else:
+                remembering.open()
+                await app.driver.open(engine, settled=remembering.nudge)
+            yield app
+        finally:
+            app.driver.close()
+            await engine.close()
+            await hands.close()
+            if remembering is not None:
+                await remembering.close()
+            if memories is not None:
+                await memories.close()
+            await findings.close()
+
+
+@asynccontextmanager
+async def _watched(loaded: Loaded, home: Home) -> AsyncGenerator[Tracing | None]:
+    """Write the log, and make traces if somebody wants them."""
+    settings = loaded.settings
+    with log_to(home.logs, settings.log_level, loaded.redact, settings.log_format):
+        if not settings.telemetry.otlp_endpoint:
+            yield None
+            return
+        async with _traced(loaded) as tracing:
+            yield tracing
+
+
+@asynccontextmanager
+async def _traced(loaded: Loaded) -> AsyncGenerator[Tracing]:
+    try:
+        # Only here: whoever sends nothing needs no library for it.
+        from long_running_agents import telemetry  # noqa: PLC0415
+    except ImportError as error:
+        raise NotConfigured(
+            "telemetry.otlp_endpoint is set, and nothing is installed that sends traces.",
+            hint="pip install 'long-running-agents[otel]', or unset it.",
+        ) from error
+    async with telemetry.tracing(loaded) as tracing:
+        yield tracing
 
 
 def _memories(
@@ -164,6 +203,8 @@ def _assemble(
             lambda tx: events.after(tx, session, seq, owner=owner, limit=limit)
         )
     )
+    onlookers = Onlookers()
+    hub.attend(onlookers.heard)
     chosen = SessionModels()
     memories = None if remembering is None else remembering.memories
     runner = TurnRunner(
@@ -174,6 +215,7 @@ def _assemble(
         settings=settings,
         deps=_deps(loaded.settings, database, hub, clock, memories, hands),
         recall=_recall(loaded.settings, hub, remembering),
+        onlookers=onlookers,
     )
     driver = TurnDriver(
         database=database,
@@ -183,6 +225,7 @@ def _assemble(
         models=models,
         chosen=chosen,
         view=_view(loaded.settings),
+        onlookers=onlookers,
     )
     return App(
         loaded=loaded,
@@ -198,9 +241,11 @@ def _assemble(
         turns=TurnService(database, hub, clock, driver, loaded.settings.owner),
         driver=driver,
         hands=hands,
+        onlookers=onlookers,
         models=models,
         memories=memories,
         remembered=_at_once if remembering is None else remembering.ready,
+        servers=hands.servers,
     )
 
 

@@ -57,6 +57,11 @@ class Home:
         return self.path / ".env"
 
     @property
+    def mcp_file(self) -> Path:
+        """Foreign servers whose tools the agent may use."""
+        return self.path / "mcp.json"
+
+    @property
     def history(self) -> Path:
         """What was typed at the prompt."""
         return self.path / "prompt_history"

@@ -1,5 +1,6 @@
 """Listening for clients: what every server of ours does alike."""
 
+import functools
 import ipaddress
 import socket
 from collections.abc import Callable, Mapping
@@ -10,6 +11,7 @@ from starlette.types import ASGIApp
 
 from long_running_agents.errors import Unavailable
 
+_REMEMBERED = 1024
 _NOTHING: Mapping[str, Any] = {}
 _USUAL: Mapping[str, Any] = {
     "ws": "none",
@@ -74,6 +76,7 @@ def listening(host: str, port: int) -> socket.socket:
         ) from error
 
 
+@functools.lru_cache(_REMEMBERED)
 def is_loopback(host: str) -> bool:
     """Whether a name or an address can only mean this machine."""
     if host == "localhost":

@@ -127,6 +127,20 @@ def test_a_server_that_is_asked_to_stop_leaves_cleanly(home, how):
     assert not (home / "server.json").exists()
 
 
+def test_whoever_asks_twice_need_not_wait(home):
+    with serving() as (server, address):
+        port = int(address.rpartition(":")[2])
+        with client(address) as kept, socket.create_connection(("127.0.0.1", port)):
+            assert kept.get("/health").status_code == 200
+            server.send_signal(signal.SIGSTOP)
+            # Both are there before it can do anything about the first.
+            server.send_signal(signal.SIGINT)
+            server.send_signal(signal.SIGTERM)
+            server.send_signal(signal.SIGCONT)
+            server.communicate(timeout=10)
+    assert server.returncode == 130
+
+
 def handles():
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, max(soft, HELD + 500)), hard))

@@ -114,6 +114,18 @@ async def test_a_new_message_ends_a_turn_whose_client_went_on(tmp_path):
     assert "Not answered" in shown[0]
 
 
+async def test_who_stood_in_line_behind_it_comes_next(tmp_path):
+    slow = say("", calls=(looks(),), delay=0.2)
+    model = ScriptedModel([slow, say("2"), say("3")])
+    async with make_app(tmp_path, model=model) as app:
+        first = await app.turns.start(SESSION, "Look", terms=terms(LOOK))
+        second = await app.turns.start(SESSION, "two")
+        assert (await app.turns.settled(first.id)).status is TurnStatus.WAITING
+        assert (await app.turns.get(second.id)).status is TurnStatus.QUEUED
+        assert (await ended(app, "three")).answer == "3"
+        assert (await app.turns.get(second.id)).answer == "2"
+
+
 async def test_stopping_answers_for_the_client(tmp_path):
     async with make_app(tmp_path, model=ScriptedModel([calls(looks())])) as app:
         turn = await ended(app, "Look", terms=terms(LOOK))

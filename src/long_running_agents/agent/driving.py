@@ -5,12 +5,14 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from long_running_agents import correlation
 from long_running_agents.agent import answering, history, transcript
 from long_running_agents.agent.alarm import Alarm
 from long_running_agents.agent.answering import Answered
 from long_running_agents.agent.history import View
 from long_running_agents.agent.hub import Hub
-from long_running_agents.agent.outcome import Failed, Outcome, Stopped, Waiting
+from long_running_agents.agent.onlookers import Onlookers, Seen
+from long_running_agents.agent.outcome import Failed, Outcome, Stopped, Waiting, status_of
 from long_running_agents.agent.runner import TurnRunner
 from long_running_agents.agent.session_models import SessionModels
 from long_running_agents.agent.settling import settle
@@ -63,6 +65,7 @@ class TurnDriver:
         models: ModelSource,
         chosen: SessionModels,
         view: View,
+        onlookers: Onlookers | None = None,
     ) -> None:
         self._database = database
         self._hub = hub
@@ -71,6 +74,7 @@ class TurnDriver:
         self._models = models
         self._chosen = chosen
         self._view = view
+        self._onlookers = onlookers or Onlookers()
         self._settled = _nobody
         self._engine: Engine | None = None
         self._closed = False
@@ -168,7 +172,8 @@ class TurnDriver:
         """Drive one turn until it settles; the engine calls this."""
         turn = TurnId(turn_id)
         try:
-            await self._drive(turn)
+            with correlation.turn(turn_id):
+                await self._drive(turn)
         except Exception as error:  # The outermost ring around a turn.
             # The disk failed, or we did, so the outcome is not stored: tell whoever waits. The
             # turn stays unfinished and goes on when the home is opened again.
@@ -184,9 +189,16 @@ class TurnDriver:
         if claimed is None:
             return
         self._hub.publish(claimed.news)
-        turn = claimed.turn
+        turn, seen = claimed.turn, Seen(claimed.turn)
         try:
-            outcome = await self._outcome(claimed)
+            with (
+                correlation.turn(turn.id, turn.session_id),
+                self._onlookers.turn(seen),
+            ):
+                log.info("the turn is at work, attempt %d", turn.attempts)
+                outcome = await self._outcome(claimed)
+                seen.status = status_of(outcome)
+                log.info("the turn rests: %s", seen.status)
         except asyncio.CancelledError:
             # The home is being closed in good order: that is not a death.
             await self._database.write(lambda tx: turns.release(tx, turn_id))

@@ -161,6 +161,7 @@ class Hub:
         # Weak: a listener that nobody holds any more is gone by itself.
         self._listeners: dict[SessionId, WeakSet[Listener]] = {}
         self._overhearers: WeakSet[Overhearer] = WeakSet()
+        self._attending: list[Callable[[Recorded], None]] = []
         self._steps: dict[SessionId, _Step] = {}
 
     def publish(self, recorded: Sequence[Recorded]) -> None:
@@ -174,6 +175,8 @@ class Hub:
             for overhearer in self._overhearers:
                 if overhearer.owner == event.owner:
                     overhearer.hear(event)
+            for hear in self._attending:
+                hear(event)
 
     def whisper(self, passing: Passing) -> None:
         """Pass a delta on to whoever listens right now."""
@@ -206,6 +209,10 @@ class Hub:
         overhearer = Overhearer(owner, news)
         self._overhearers.add(overhearer)
         return overhearer
+
+    def attend(self, hear: Callable[[Recorded], None]) -> None:
+        """Hear the sessions of all owners from now on, for whoever counts and tells nobody."""
+        self._attending.append(hear)
 
     def _note(self, passing: Passing) -> None:
         match passing.delta:

@@ -159,7 +159,7 @@ class _Reader:
         line = _parsed(_TaskLine, item)
         if any(task.number == line.number for task in self.tasks):
             raise UsageError("a task is there twice")
-        known = any(task.number == line.parent for task in self.tasks)
+        known = next((task for task in self.tasks if task.number == line.parent), None)
         self.tasks.append(
             ImportedTask(
                 number=line.number,
@@ -167,7 +167,7 @@ class _Reader:
                 description=line.description,
                 status=line.status,
                 # Only an earlier one, so that the tree has a root.
-                parent=line.parent if known else None,
+                parent=None if known is None else known.number,
                 result=line.result,
             )
         )

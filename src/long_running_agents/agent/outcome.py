@@ -1,8 +1,10 @@
 """How a turn can come to rest."""
 
 from dataclasses import dataclass
+from typing import assert_never
 
 from long_running_agents.domain.budget import LimitHit
+from long_running_agents.domain.turn import TurnStatus
 from long_running_agents.errors import LraError
 
 
@@ -44,3 +46,20 @@ class Failed:
 
 
 Outcome = Answered | Waiting | Stopped | Limited | Failed
+
+
+def status_of(outcome: Outcome) -> TurnStatus:
+    """Where a turn stands after it came to rest."""
+    match outcome:
+        case Answered():
+            return TurnStatus.DONE
+        case Waiting():
+            return TurnStatus.WAITING
+        case Stopped():
+            return TurnStatus.STOPPED
+        case Limited():
+            return TurnStatus.LIMITED
+        case Failed():
+            return TurnStatus.FAILED
+        case _:
+            assert_never(outcome)

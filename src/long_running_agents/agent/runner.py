@@ -18,10 +18,12 @@ from long_running_agents.agent.fitting import Fitting, Gauges
 from long_running_agents.agent.hub import Hub
 from long_running_agents.agent.ledger import Ledger
 from long_running_agents.agent.limits import BudgetGuard
+from long_running_agents.agent.onlookers import Onlookers
 from long_running_agents.agent.outcome import Answered, Failed, Limited, Outcome, Stopped, Waiting
 from long_running_agents.agent.prompt import with_client
 from long_running_agents.agent.recall import Recall, Recollection
 from long_running_agents.agent.recorder import TurnRecorder
+from long_running_agents.agent.watching import Watching
 from long_running_agents.agent.words import Choices, Words
 from long_running_agents.domain.brought import Brought, brought
 from long_running_agents.domain.budget import LimitHit, Limits
@@ -86,9 +88,11 @@ class TurnRunner:
         settings: RunSettings,
         deps: MakeDeps,
         recall: Recall | None = None,
+        onlookers: Onlookers | None = None,
     ) -> None:
         self._toolsets = toolsets
         self._deps = deps
+        self._onlookers = onlookers or Onlookers()
         self._recall = recall
         self._database = database
         self._hub = hub
@@ -148,6 +152,8 @@ class TurnRunner:
         run = _Run(
             recorder, fitting, recollection, self._settings, self._clock, self._prices, client
         )
+        if self._onlookers.present:
+            run.rings = run.watched(self._onlookers)
         work = asyncio.create_task(self._loop(run, turn.prompt if fresh else None, history))
         return await run.watch(work, stopping)
 
@@ -182,7 +188,7 @@ class TurnRunner:
                 model_settings=self._settings.model,
                 instructions=with_client(own, run.client.instructions),
                 usage_limits=UsageLimits(request_limit=None),
-                capabilities=[run.rings],
+                capabilities=[*self._onlookers.inside(), run.rings],
             )
         if isinstance(result.output, DeferredToolRequests):
             return Waiting()
@@ -230,6 +236,11 @@ class _Run:
                 self.words,
             ]
         )
+
+    def watched(self, onlookers: Onlookers) -> Rings:
+        """The rings, with one around them that lets others see."""
+        watching = Watching(self.recorder, self.words, onlookers, self._clock)
+        return Rings([watching, *self.rings.rings])
 
     async def watch(self, work: asyncio.Task[Outcome], stopping: Callable[[], bool]) -> Outcome:
         """Wait for the work, but not longer than the turn may run, nor after it was cancelled."""

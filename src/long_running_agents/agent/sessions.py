@@ -1,5 +1,6 @@
 """Sessions as a service: list, rename, fork, export, delete. No model is needed for any of it."""
 
+import asyncio
 from collections.abc import Callable, Collection, Sequence
 from typing import Literal
 
@@ -33,7 +34,6 @@ from long_running_agents.store import (
 )
 from long_running_agents.store.database import Database, Transaction
 from long_running_agents.store.events import Place
-from long_running_agents.store.imports import ImportedSession
 from long_running_agents.store.messages import LoggedMessage
 
 Format = Literal["md", "jsonl"]
@@ -369,8 +369,19 @@ class SessionService:
 
         return await self._database.read(work)
 
-    async def take_over(self, told: ImportedSession) -> Session:
-        """Store a session that was written out somewhere; nothing of it is ever run again."""
+    async def take_over(self, text: str) -> Session:
+        """Store a session that was written out somewhere; nothing of it is ever run again.
+
+        Args:
+            text: The lines of JSON that an export has written.
+
+        Raises:
+            UsageError: It is nothing of the kind.
+        """
+        # Only here: it loads the agent library, which nothing else of sessions needs.
+        from long_running_agents.agent import importing  # noqa: PLC0415
+
+        told = await asyncio.to_thread(importing.read, text)
         now = self._clock.now()
         return await self._database.write(lambda tx: imports.take_over(tx, told, self._owner, now))
 

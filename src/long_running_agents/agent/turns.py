@@ -96,11 +96,11 @@ class TurnService:
         now, key = self._clock.now(), terms.key
         asked = _digest(session_id, text, model or "", terms.mode or "", terms.client_tools or "")
 
-        def work(tx: Transaction) -> tuple[Turn, list[Recorded]]:
+        def work(tx: Transaction) -> tuple[Turn, list[Recorded], list[Turn]]:
             if key is not None and (known := requests.find(tx, self._owner, key, asked)):
-                return turns.get(tx, known), []
+                return turns.get(tx, known), [], []
             session = self._session(tx, session_id, text)
-            left = self._leave_waiting(tx, session_id, now)
+            left, first = self._leave_waiting(tx, session_id, now)
             turn = Turn(
                 id=TurnId(new_id("turn", now)),
                 session_id=session_id,
@@ -120,12 +120,13 @@ class TurnService:
             if key is not None:
                 requests.keep(tx, self._owner, key, asked, turn.id, now)
             accepted = MessageAccepted(content=text, origin=origin)
-            return turn, [*left, *events.append(tx, session_id, turn.id, [accepted], now)]
+            told = events.append(tx, session_id, turn.id, [accepted], now)
+            return turn, [*left, *told], [*first, turn]
 
-        turn, news = await self._database.write(work)
+        turn, news, next_up = await self._database.write(work)
         self._hub.publish(news)
-        if news:
-            await self._driver.submit(turn)
+        for each in next_up:
+            await self._driver.submit(each)
         return turn
 
     def _session(self, tx: Transaction, session_id: SessionId, text: str) -> Session:
@@ -150,14 +151,19 @@ class TurnService:
 
     def _leave_waiting(
         self, tx: Transaction, session_id: SessionId, now: datetime
-    ) -> list[Recorded]:
-        """End a turn whose client went on without it: whoever speaks anew waits for no result."""
+    ) -> tuple[list[Recorded], list[Turn]]:
+        """End a turn whose client went on without it: whoever speaks anew waits for no result.
+
+        What there is to tell comes back, and who stood in line behind it.
+        """
         turn = turns.current(tx, session_id)
         if turn is None or turn.status is not TurnStatus.WAITING:
-            return []
+            return [], []
         if waiting.asks(tx, turn.id) and not waiting.client_calls(tx, turn.id):
-            return []
-        return settle(tx, turn, Stopped(""), now)
+            return [], []
+        news = settle(tx, turn, Stopped(""), now)
+        following = turns.current(tx, session_id)
+        return news, [] if following is None else [following]
 
     async def deliver(
         self, turn_id: TurnId, results: Mapping[str, str], *, go_on: bool = True

@@ -14,6 +14,7 @@ from long_running_agents.config import Loaded
 from long_running_agents.domain.ports import Clock
 from long_running_agents.errors import CorruptData, LraError, StorageFailed
 from long_running_agents.home import Home
+from long_running_agents.mcp import servers_file
 from long_running_agents.memory.opening import open_memories
 from long_running_agents.models import looking, names
 from long_running_agents.models.embedded import Embedded
@@ -63,6 +64,7 @@ def examine_all(loaded: Loaded, clock: Clock) -> list[Check]:
         model(loaded),
         sandbox(loaded, clock),
         gate(loaded),
+        mcp(loaded),
         disk(where.path),
         time(clock.now()),
     ]
@@ -246,6 +248,23 @@ def gate(loaded: Loaded) -> Check:
         fix = "Unset agent.tools.non_interactive_approval_policy to have them refused."
         return Check("gate", State.WARNING, "calls that need consent run unattended", fix)
     return Check("gate", State.OK, f"{len(tools.rules)} rules of your own")
+
+
+def mcp(loaded: Loaded) -> Check:
+    """Can mcp.json be understood; its servers are not started."""
+    path = Home(loaded.home).mcp_file
+    try:
+        found = servers_file.read(path, loaded.variables)
+    except LraError as error:
+        return Check("mcp", State.PROBLEM, error.message, error.hint)
+    for server in found.servers:
+        if server.problem and not server.disabled:
+            detail = f"{server.name}: {server.problem}"
+            return Check("mcp", State.WARNING, detail, f"Set it in {Home(loaded.home).env_file}.")
+    if found.secrets and stat.S_IMODE(path.stat().st_mode) & 0o077:
+        detail = f"{path} holds secrets and can be read by others"
+        return Check("mcp", State.WARNING, detail, f"chmod 600 {path}")
+    return Check("mcp", State.OK, f"{len(found.servers)} foreign servers")
 
 
 def disk(path: Path) -> Check:

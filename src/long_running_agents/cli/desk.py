@@ -122,6 +122,10 @@ class SessionDesk(Protocol):
         """Begin a new session with a copy of an old one, up to and including a turn."""
         ...
 
+    async def take_over(self, text: str) -> "Session":
+        """Make a session of what an export in JSON lines says."""
+        ...
+
     async def delete(self, session_id: "SessionId") -> None:
         """Delete a session with everything in it."""
         ...

@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from long_running_agents.client import Client
     from long_running_agents.config import Loaded
     from long_running_agents.domain.memory import Viewer
-    from long_running_agents.domain.session import Session
     from long_running_agents.memory.memories import Memories
     from long_running_agents.store.database import Database
 
@@ -79,21 +78,6 @@ def changing_sessions(options: "Options", work: "Callable[[SessionDesk], Awaitab
 
     def here() -> T:
         return with_sessions(options, work, writes=True)
-
-    return _there_or_here(options, there, here)
-
-
-def take_session_over(options: "Options", text: str) -> "Session":
-    """Make a session of an export: at the server that owns the home, else as its owner."""
-
-    async def there(client: "Client") -> "Session":
-        return await client.sessions.take_over(text)
-
-    def here() -> "Session":
-        from long_running_agents.agent import importing
-
-        told = importing.read(text)
-        return with_sessions(options, lambda service: service.take_over(told), writes=True)
 
     return _there_or_here(options, there, here)
 

@@ -15,12 +15,7 @@ from long_running_agents.cli.output import (
     print_table,
     shown,
 )
-from long_running_agents.cli.reading import (
-    changing_sessions,
-    has_database,
-    take_session_over,
-    with_sessions,
-)
+from long_running_agents.cli.reading import changing_sessions, has_database, with_sessions
 from long_running_agents.errors import StorageFailed, UsageError
 
 if TYPE_CHECKING:
@@ -187,7 +182,8 @@ def import_session(options: Options, path: Path, as_json: bool) -> None:
         raise UsageError(
             f"{path} cannot be read: {error}.", hint="Name a file of UTF-8 text."
         ) from error
-    session = take_session_over(options, text)
+
+    session = changing_sessions(options, lambda desk: desk.take_over(text))
     if as_json:
         print_json(session)
     else:

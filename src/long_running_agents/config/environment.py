@@ -20,12 +20,13 @@ NAMED: dict[str, str] = {
     "AGENT_ENABLE_PYEXE": "agent.tools.enable.pyexe",
     "AGENT_LOG_LEVEL": "log_level",
     "SANDBOX_URL": "sandbox.url",
+    "OTEL_EXPORTER_OTLP_ENDPOINT": "telemetry.otlp_endpoint",
     "DATABASE_URL": "storage.database_url",
     "VECTOR_STORE_PATH": "storage.vector_store_path",
 }
 """The short names that are also read."""
 
-_PLAIN = {f"{PREFIX}{key.upper()}": key for key in ("owner", "log_level")}
+_PLAIN = {f"{PREFIX}{key.upper()}": key for key in ("owner", "log_level", "log_format")}
 """Keys in no section: without ``__``, a name may just as well be somebody else's."""
 
 _SECRET_NAME = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS)$", re.IGNORECASE)

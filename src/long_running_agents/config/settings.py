@@ -275,6 +275,15 @@ class StorageSettings(_Section):
     """FULL survives a power cut; NORMAL is faster and survives kill -9."""
 
 
+class TelemetrySettings(_Section):
+    """Telling a collector of traces what is done."""
+
+    otlp_endpoint: str = Field(default="", pattern=r"^(https?://\S+)?$")
+    """Address of an OTLP/HTTP collector, such as http://127.0.0.1:4318; unset means no traces."""
+    content: bool = False
+    """Whether traces hold what was said, and what tools were given and returned."""
+
+
 class Settings(_Section):
     """Everything that can be set."""
 
@@ -296,5 +305,9 @@ class Settings(_Section):
     """Reading the web."""
     storage: StorageSettings = StorageSettings()
     """Where data is kept."""
+    telemetry: TelemetrySettings = TelemetrySettings()
+    """Telling a collector of traces what is done."""
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "WARNING"
     """How much the log file says."""
+    log_format: Literal["text", "json"] = "text"
+    """Whether lines of the log file are for people or for programs."""

@@ -69,6 +69,11 @@ def new_secret() -> str:
 _LOOKS = re.compile(rf"{_PREFIX}[A-Za-z0-9_-]{{43}}")
 
 
+def is_ours(text: str) -> bool:
+    """Whether this is meant to be a token of ours, good or not."""
+    return text.startswith(_PREFIX)
+
+
 def plausible(text: str) -> bool:
     """Whether this could be a token at all: 'undefined', 'null' and what is short never are."""
     return _LOOKS.fullmatch(text) is not None

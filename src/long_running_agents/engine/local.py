@@ -1,6 +1,7 @@
 """The engine of a single process: one queue per partition, in order."""
 
 import asyncio
+import contextvars
 from collections import deque
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -12,6 +13,8 @@ from long_running_agents.errors import UsageError
 class _Work(NamedTuple):
     kind: str
     id: str
+    context: contextvars.Context
+    """Of whoever asked for it: what is logged and traced belongs to them."""
 
 
 class LocalEngine:
@@ -38,12 +41,13 @@ class LocalEngine:
         if self._closed or work_id in self._queued:
             return
         self._queued.add(work_id)
+        work = _Work(kind, work_id, contextvars.copy_context())
         if delay > 0:
-            waiter = asyncio.create_task(self._later(_Work(kind, work_id), partition, delay))
+            waiter = asyncio.create_task(self._later(work, partition, delay))
             self._delayed.add(waiter)
             waiter.add_done_callback(self._delayed.discard)
         else:
-            self._enqueue(_Work(kind, work_id), partition)
+            self._enqueue(work, partition)
 
     async def cancel(self, work_id: str) -> bool:
         """Interrupt a running piece of work and wait until it has let go."""
@@ -88,7 +92,7 @@ class LocalEngine:
             del self._queues[partition]
 
     async def _run(self, work: _Work) -> None:
-        task = asyncio.create_task(self._handlers[work.kind](work.id))
+        task = asyncio.create_task(self._handlers[work.kind](work.id), context=work.context)
         self._running[work.id] = task
         try:
             await asyncio.wait([task])

@@ -9,18 +9,22 @@ from starlette.types import ASGIApp
 from long_running_agents import __version__
 from long_running_agents.app import App
 from long_running_agents.domain.ports import Clock
+from long_running_agents.server.access import Access, plain_paths
 from long_running_agents.server.config_file import ConfigFile
 from long_running_agents.server.door import Door
 from long_running_agents.server.failures import ErrorBody, handle_failures
 from long_running_agents.server.guard import Guard
+from long_running_agents.server.metrics import Metrics
 from long_running_agents.server.openai.chat import CompletionRoutes
 from long_running_agents.server.openai.models import ModelListRoutes
 from long_running_agents.server.openai.responses import ResponseRoutes
+from long_running_agents.server.request_ids import RequestIds
 from long_running_agents.server.routes.approvals import ApprovalRoutes
 from long_running_agents.server.routes.chat import ChatRoutes
 from long_running_agents.server.routes.files import FileRoutes
 from long_running_agents.server.routes.login import LoginRoutes
 from long_running_agents.server.routes.memory import MemoryRoutes
+from long_running_agents.server.routes.metrics import MetricsRoutes
 from long_running_agents.server.routes.models import ModelRoutes
 from long_running_agents.server.routes.sessions import SessionRoutes
 from long_running_agents.server.routes.settings import SettingRoutes
@@ -46,11 +50,23 @@ def create_app(app: App, clock: Clock, door: Door | None = None) -> ASGIApp:
         clock: Tells the time.
         door: Lets people in; made as the settings say unless given.
     """
-    door = door or Door(app.database, clock, app.settings.gateway, app.settings.owner)
-    return Guard(api(app, clock, door), door)
+    door = door or _usual_door(app, clock)
+    metrics = Metrics(app, clock)
+    app.onlookers.attend(metrics)
+    routes = api(app, clock, door, metrics)
+    served: ASGIApp = Guard(routes, door)
+    # Outside of the guard: what it refuses is counted and written down as well.
+    served = Access(served, metrics, clock, plain_paths(routes.routes))
+    return RequestIds(served, traced=bool(app.settings.telemetry.otlp_endpoint))
 
 
-def api(app: App, clock: Clock, door: Door) -> FastAPI:
+def _usual_door(app: App, clock: Clock) -> Door:
+    return Door(app.database, clock, app.settings.gateway, app.settings.owner)
+
+
+def api(
+    app: App, clock: Clock, door: Door | None = None, metrics: Metrics | None = None
+) -> FastAPI:
     """The routes, without a guard before them."""
     served = FastAPI(
         title="Long Running Agents",
@@ -63,10 +79,12 @@ def api(app: App, clock: Clock, door: Door) -> FastAPI:
         generate_unique_id_function=_operation,
     )
     handle_failures(served)
+    door = door or _usual_door(app, clock)
     file = ConfigFile(app.loaded.home)
     switching = Switching(app, clock, file)
     every = (
         StatusRoutes(app, clock),
+        MetricsRoutes(metrics or Metrics(app, clock)),
         LoginRoutes(door),
         TokenRoutes(door.tokens, app.settings.owner),
         ChatRoutes(app),

@@ -31,6 +31,8 @@ _PIECES = 1000
 
 def in_address(query: bytes) -> bool:
     """Whether a query string has a secret in it, or anything that is named like one."""
+    if not query:
+        return False
     try:
         pairs = parse_qsl(query.decode("latin-1"), keep_blank_values=True, max_num_fields=_PIECES)
     except ValueError:

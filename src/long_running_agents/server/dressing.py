@@ -1,22 +1,21 @@
 """The headers that every response wears."""
 
 import re
-from collections.abc import Mapping
 
-from starlette.datastructures import MutableHeaders
 from starlette.types import Message, Send
 
-_USUAL: Mapping[str, str] = {
-    "content-security-policy": (
-        "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+_USUAL = (
+    (
+        b"content-security-policy",
+        b"default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
     ),
-    "x-content-type-options": "nosniff",
-    "x-frame-options": "DENY",
-    "referrer-policy": "no-referrer",
-    "cross-origin-resource-policy": "same-origin",
-    "cross-origin-opener-policy": "same-origin",
-    "cache-control": "no-store",
-}
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cache-control", b"no-store"),
+)
 _STARTS = frozenset({"http.response.start", "websocket.http.response.start"})
 _NAMES = re.compile(r"[A-Za-z0-9, _-]{1,1000}")
 _METHODS = "GET, HEAD, POST, PUT, PATCH, DELETE"
@@ -32,16 +31,16 @@ def dressed(send: Send, origin: str | None) -> Send:
         send: Sends a message.
         origin: The site of another server that may read the response.
     """
+    own = [(b"vary", b"Origin")]
+    if origin is not None:
+        own.append((b"access-control-allow-origin", origin.encode("latin-1")))
+        own.append((b"access-control-expose-headers", b"*"))
 
     async def sending(message: Message) -> None:
         if message["type"] in _STARTS:
-            headers = MutableHeaders(scope=message)
-            for name, value in _USUAL.items():
-                headers.setdefault(name, value)
-            if origin is not None:
-                headers["access-control-allow-origin"] = origin
-                headers["access-control-expose-headers"] = "*"
-            headers.add_vary_header("Origin")
+            said = message.get("headers", ())
+            names = {name.lower() for name, _ in said}
+            message["headers"] = [*said, *(pair for pair in _USUAL if pair[0] not in names), *own]
         await send(message)
 
     return sending

@@ -4,15 +4,18 @@ A page of any site can send requests to any address, and can let its own name le
 browser says which name was asked for, and on whose behalf. Pure.
 """
 
+import functools
 import ipaddress
 import re
 from collections.abc import Collection
 
 from long_running_agents.listening import is_loopback
 
+_REMEMBERED = 1024
 _HOST = re.compile(r"(?:\[(?P<six>[0-9a-f:.]+)\]|(?P<name>[a-z0-9._-]+))(?::\d{1,5})?")
 
 
+@functools.lru_cache(_REMEMBERED)
 def host_of(text: str) -> str | None:
     """The name or address in a Host header, in its plain form; None if it is none."""
     found = _HOST.fullmatch(text.lower())
@@ -31,6 +34,7 @@ def plain_address(address: str) -> str:
     return address.partition("%")[0].removeprefix("::ffff:")
 
 
+@functools.lru_cache(_REMEMBERED)
 def neighbourhood(address: str) -> str:
     """What one caller has for sure: an address, or a whole /64 of the newer kind."""
     plain = plain_address(address)

@@ -20,7 +20,7 @@ from long_running_agents.config import Loaded
 from long_running_agents.domain.ports import Clock
 from long_running_agents.domain.token import new_secret
 from long_running_agents.errors import UsageError
-from long_running_agents.server import presence
+from long_running_agents.server import heartbeat, presence
 from long_running_agents.server.asgi import create_app
 from long_running_agents.server.connections import Connections
 from long_running_agents.server.door import Door
@@ -127,7 +127,10 @@ async def serve(
     )
     server = _Server(config, door.connections)
     own = listening.address_of(_reachable(gateway.host), listener)
-    with presence.announced(app.home, own, control):
+    with (
+        presence.announced(app.home, own, control),
+        heartbeat.beating(clock, app.onlookers.lagged),
+    ):
         ready(listening.address_of(gateway.host, listener))
         stopping = asyncio.create_task(_stop(server, stop))
         try:

@@ -61,7 +61,7 @@ class Switching:
             Denied: It brings an address or a path of its own, which only a person here may name.
         """
         parsed = names.parse(text, self._settings)
-        own = parsed.provider == names.LOCAL and names.own_weights(parsed.model) is not None
+        own = parsed.provider == names.LOCAL and "/" in parsed.model
         if (parsed.base_url or own) and text not in {each.name for each in await self.listed()}:
             raise Denied(
                 "An address or a path of your own cannot be chosen from outside.",
@@ -100,7 +100,7 @@ class Switching:
         return self._loaded.settings.agent.model
 
     def _require(self, name: Name) -> None:
-        if name.provider == names.LOCAL and names.own_weights(name.model) is None:
+        if name.provider == names.LOCAL and "/" not in name.model:
             Embedded(Home(self._loaded.home).models).ready(name.model)
         names.require(name, self._settings, self._loaded.variables)
 

@@ -8,7 +8,7 @@ one that has been quiet for the longest makes room for the next.
 import asyncio
 import json
 from collections import Counter, OrderedDict
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from http import HTTPStatus
 from typing import Any, cast
 
@@ -44,22 +44,28 @@ _FULL = _refusal(HTTPStatus.SERVICE_UNAVAILABLE, "unavailable", "Too many connec
 class WaitingRoom:
     """The connections of a server, as long as they are not WebSockets."""
 
-    def __init__(self, most: int, patience: float = _PATIENCE) -> None:
+    def __init__(
+        self,
+        most: int,
+        patience: float = _PATIENCE,
+        inner: Callable[..., asyncio.Protocol] = AutoHTTPProtocol,
+    ) -> None:
         """Open a room.
 
         Args:
             most: How many connections there may be.
             patience: Seconds in which a request has to be complete but for its body.
+            inner: uvicorn's protocol, of which there are two.
         """
         self._most = most
+        self._inner = inner
         self.patience = patience
         self._guests: OrderedDict[Guest, str] = OrderedDict()
         self._places: Counter[str] = Counter()
 
     def protocol(self, **options: Any) -> asyncio.Protocol:
         """What uvicorn makes for each connection."""
-        made = cast("Any", AutoHTTPProtocol)
-        return Guest(self, made(**options))
+        return Guest(self, self._inner(**options))
 
     def enter(self, guest: "Guest", address: str) -> bool:
         """Let a connection in, if need be in place of a quiet one; False if nobody is quiet."""

@@ -4,7 +4,13 @@ import asyncio
 from collections.abc import Awaitable
 from typing import Any
 
-from pydantic_ai.exceptions import ApprovalRequired, CallDeferred, ModelRetry, ToolFailed
+from pydantic_ai.exceptions import (
+    ApprovalRequired,
+    CallDeferred,
+    ModelRetry,
+    ToolFailed,
+    ToolFailedError,
+)
 from pydantic_ai.messages import ToolCallPart
 from typing_extensions import override
 
@@ -35,6 +41,9 @@ class Containment(Ring):
             result = await self._in_time(call.tool_name, run())
         except (ToolFailed, ModelRetry, ApprovalRequired, CallDeferred):
             raise
+        except ToolFailedError as error:
+            # What a tool raised, in an envelope of the library's.
+            raise error.__cause__ or ToolFailed(str(error)) from None
         except (StorageFailed, CorruptData):
             # Our own disk, not the tool: the turn cannot go on.
             raise

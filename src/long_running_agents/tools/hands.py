@@ -6,6 +6,7 @@ import httpx2
 
 from long_running_agents.config import Loaded
 from long_running_agents.domain.ports import Clock
+from long_running_agents.mcp.servers import Servers
 from long_running_agents.sandbox import opening
 from long_running_agents.sandbox.session_sandboxes import SessionSandboxes
 from long_running_agents.sandbox.workspace import Workspace
@@ -16,11 +17,12 @@ from long_running_agents.web.web import Web
 
 @dataclass(frozen=True, slots=True)
 class Hands:
-    """A folder that cannot be left, a place for code, and a guarded way to the web."""
+    """A folder that cannot be left, a place for code, a guarded way to the web, and servers."""
 
     workspace: Workspace
     sandboxes: SessionSandboxes
     web: Web
+    servers: Servers
 
 
 class AllHands:
@@ -32,14 +34,18 @@ class AllHands:
         loaded: The settings.
         client: For servers that a person has set up.
         clock: Tells the time.
+        servers: Foreign ones.
 
     Raises:
         ConfigError: The folder of the home's owner cannot be had.
     """
 
-    def __init__(self, loaded: Loaded, client: httpx2.AsyncClient, clock: Clock) -> None:
+    def __init__(
+        self, loaded: Loaded, client: httpx2.AsyncClient, clock: Clock, servers: Servers
+    ) -> None:
         self._loaded = loaded
         self._clock = clock
+        self.servers = servers
         limit = loaded.settings.agent.tools.result_limit
         self._web = web_of(loaded.settings.web, loaded.variables, client, clock, result_limit=limit)
         self._own: dict[str, Hands] = {}
@@ -57,6 +63,7 @@ class AllHands:
 
     async def close(self) -> None:
         """End what was started."""
+        await self.servers.close()
         for hands in self._own.values():
             await hands.sandboxes.close()
 
@@ -70,4 +77,4 @@ class AllHands:
             workspace=workspace,
             layers=loaded.home / opening.LAYERS,
         )
-        return Hands(workspace, sandboxes, self._web)
+        return Hands(workspace, sandboxes, self._web, self.servers)

@@ -3,7 +3,10 @@
 import pytest
 from tests.integration.server.owners import believing, told
 
+from long_running_agents.clock import SystemClock
+from long_running_agents.domain.approval import Approval, ApprovalState
 from long_running_agents.domain.turn import TurnStatus
+from long_running_agents.store import approvals
 from long_running_agents.testing import call, say
 
 pytestmark = pytest.mark.anyio
@@ -58,3 +61,17 @@ async def test_only_those_who_may_approve_do(tmp_path):
             assert await ask.refused("POST", path, json=yes) == (403, "denied")
         assert await client("you").refused("POST", path, json=yes) == (404, "not_found")
         assert len((await client().ok("GET", "/api/approvals"))["approvals"]) == 1
+
+
+@pytest.mark.parametrize("odd", ['{"title": "\\ud800"}', '{"title": NaN}', "{"])
+async def test_a_question_about_odd_arguments_is_told_all_the_same(tmp_path, odd):
+    async with believing(tmp_path, say("Hi.")) as (app, client):
+        turn = await told(app, "Hello")
+        now = SystemClock().now()
+        asked = Approval(
+            id="approval_1", session_id="s1", turn_id=turn.id, call_id="c", tool="t", args=odd,
+            question="?", state=ApprovalState.OPEN, asked_at=now,
+        )  # fmt: skip
+        await app.database.write(lambda tx: approvals.ask(tx, asked))
+        [question] = (await client().ok("GET", "/api/approvals"))["approvals"]
+        assert question["input"] == odd

@@ -1,4 +1,4 @@
-"""Whatever is sent, the answer is the sender's mistake in the one shape, and never a bug of ours."""
+"""Whatever is sent, it is the sender's mistake in the one shape, and never a bug of ours."""
 
 import asyncio
 
@@ -48,6 +48,16 @@ BODIES = {
     "a wrong type": b'{"title": {"a": 1}}',
     "a title of a megabyte": b'{"title": "' + b"a" * 1_000_000 + b'"}',
 }
+OTHER_KINDS = [
+    "text/plain",
+    "application/x-www-form-urlencoded",
+    "multipart/form-data",
+    "application/xml",
+    "text/json",
+    "nonsense",
+    "application/json2",
+    "",
+]
 TAKING = [
     ("POST", "/api/sessions"),
     ("PATCH", "/api/sessions/s1"),
@@ -76,8 +86,7 @@ async def test_no_body_is_more_than_its_senders_mistake(tmp_path):
 
 async def test_a_body_is_json_and_says_so(tmp_path):
     async with believing(tmp_path) as (_, client):
-        for kind in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data",
-                     "application/xml", "text/json", "nonsense", "application/json2", ""):  # fmt: skip
+        for kind in OTHER_KINDS:
             told = await client().refused(
                 "POST", "/api/sessions", content=b"{}", headers={"content-type": kind}
             )

@@ -8,8 +8,11 @@ from contextlib import asynccontextmanager
 
 import httpx2
 import pytest
+import uvicorn
 import websockets
 from tests.integration.server.doors import bearer, furnished
+from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from websockets.exceptions import ConnectionClosed
 
 from long_running_agents import listening
@@ -84,16 +87,21 @@ async def test_a_running_server_says_in_the_home_where_it_is(tmp_path):
         assert presence.running(home) is None
 
 
+@pytest.fixture(params=[H11Protocol, HttpToolsProtocol], ids=["h11", "httptools"])
+def inner(request):
+    """Both protocols of uvicorn: which one is used depends on what is installed."""
+    return request.param
+
+
 @asynccontextmanager
-async def waiting(most, patience=10.0):
+async def waiting(inner, most, patience=10.0):
     """A room before an application that answers at once; yields its port."""
-    import uvicorn  # noqa: PLC0415 - this story only
 
     async def answering(scope, receive, send):
         await send({"type": "http.response.start", "status": 200, "headers": []})
         await send({"type": "http.response.body", "body": b"hello"})
 
-    room = WaitingRoom(most, patience)
+    room = WaitingRoom(most, patience, inner)
     server = uvicorn.Server(listening.configured(answering, {"http": room.protocol}))
     with listening.listening("127.0.0.1", 0) as listener:
         task = asyncio.create_task(server.serve(sockets=[listener]))
@@ -122,8 +130,8 @@ async def ended(reader):
         return b""
 
 
-async def test_whoever_says_nothing_makes_room_for_whoever_does():
-    async with waiting(most=5) as port:
+async def test_whoever_says_nothing_makes_room_for_whoever_does(inner):
+    async with waiting(inner, most=5) as port:
         idle = [await connected(port) for _ in range(20)]
         talking = await connected(port)
         talking[1].write(b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
@@ -135,8 +143,8 @@ async def test_whoever_says_nothing_makes_room_for_whoever_does():
     assert b"hello" in heard
 
 
-async def test_whoever_says_nothing_for_too_long_has_to_leave():
-    async with waiting(most=5, patience=0.05) as port:
+async def test_whoever_says_nothing_for_too_long_has_to_leave(inner):
+    async with waiting(inner, most=5, patience=0.05) as port:
         silent, slow = await connected(port), await connected(port)
         slow[1].write(b"GET / HTTP/1.1\r\nHost:")
         assert await ended(silent[0]) == b""
@@ -144,8 +152,8 @@ async def test_whoever_says_nothing_for_too_long_has_to_leave():
         await leave(silent, slow)
 
 
-async def test_headers_without_end_are_cut_off():
-    async with waiting(most=5) as port:
+async def test_headers_without_end_are_cut_off(inner):
+    async with waiting(inner, most=5) as port:
         pair = await connected(port)
         pair[1].write(b"GET / HTTP/1.1\r\nHost: x\r\n")
         for number in range(200):
@@ -156,8 +164,8 @@ async def test_headers_without_end_are_cut_off():
     assert heard == b"" or heard.startswith((b"HTTP/1.1 431", b"HTTP/1.1 400"))
 
 
-async def test_a_kept_connection_is_used_again():
-    async with waiting(most=5) as port:
+async def test_a_kept_connection_is_used_again(inner):
+    async with waiting(inner, most=5) as port:
         pair = await connected(port)
         for _ in range(3):
             pair[1].write(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")

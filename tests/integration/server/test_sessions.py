@@ -223,7 +223,12 @@ async def test_an_address_or_a_path_is_not_chosen_from_outside(tmp_path):
     async with believing(tmp_path) as (_, client):
         ask = client()
         await ask.ok("POST", "/api/sessions", json={"id": "s1"})
-        for name in ("http://169.254.169.254/v1#x", "local:/etc/passwd", "https://evil.example#m"):
+        for name in (
+            "http://169.254.169.254/v1#x",
+            "local:/etc/passwd",
+            "local:~nobody/x",
+            "https://evil.example#m",
+        ):
             assert await ask.refused("PATCH", "/api/sessions/s1", json={"model": name}) == (
                 403, "denied",
             )  # fmt: skip

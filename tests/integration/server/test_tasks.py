@@ -44,3 +44,27 @@ async def test_a_person_moves_a_task_and_listeners_hear_of_it(tmp_path):
         assert (await ask.refused("PATCH", path, json={"status": "spell"}))[0] == 422
         gone = await ask.refused("PATCH", "/api/sessions/s1/tasks/9", json={"title": "x"})
         assert gone == (404, "not_found")
+
+
+async def test_a_chain_of_tasks_without_end_is_told_as_far_as_json_goes(tmp_path):
+    async with believing(tmp_path) as (_, client):
+        lines = [
+            '{"kind": "session", "id": "deep", "title": "x", "created_at": "2026-01-01T00:00Z"}'
+        ]
+        lines += [
+            f'{{"kind": "task", "number": {number}, "title": "x", "status": "pending",'
+            f' "parent": {number - 1}}}'
+            for number in range(1, 1500)
+        ]
+        await client().ok(
+            "POST",
+            "/api/sessions/import",
+            content="\n".join(lines),
+            headers={"content-type": "application/x-ndjson"},
+        )
+        found = await client().ok("GET", "/api/sessions/deep/tasks")
+    assert len(found["tasks"]) == 1499
+    depth, node = 0, found["tree"]
+    while node:
+        depth, node = depth + 1, node[0]["children"]
+    assert depth == 50

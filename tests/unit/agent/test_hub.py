@@ -1,5 +1,6 @@
 """The bell: nobody misses a fact, and nobody holds up the speaker."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -33,6 +34,14 @@ class Books:
     async def after(self, session_id, owner, seq, limit):
         self.read += 1
         return [known for known in self.facts if known.seq > seq]
+
+
+async def test_whoever_attends_hears_all_owners():
+    hub, heard = Hub(Books().after), []
+    hub.attend(heard.append)
+    hub.publish([fact(1), replace(fact(2), owner="somebody else")])
+    hub.whisper(word("not stored"))
+    assert [(each.seq, each.owner) for each in heard] == [(1, "me"), (2, "somebody else")]
 
 
 async def take(listener, count):

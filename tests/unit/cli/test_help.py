@@ -33,6 +33,7 @@ def imported(tmp_path, *arguments):
         ["chat", "--help"],
         ["models", "list", "--help"],
         ["memory", "search", "--help"],
+        ["mcp", "list", "--help"],
         ["chta"],
     ],
 )

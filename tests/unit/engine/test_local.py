@@ -1,4 +1,5 @@
 import asyncio
+from contextvars import ContextVar
 
 import pytest
 
@@ -224,3 +225,20 @@ async def test_delayed_work_asked_for_twice_runs_once(bench):
     await bench.clock.advance(200)
 
     assert bench.log == ["a began", "a ended"]
+
+
+async def test_work_runs_in_the_context_of_whoever_asked_for_it():
+    asked_by = ContextVar("asked_by", default="nobody")
+    seen = []
+
+    async def handle(work_id):
+        seen.append((work_id, asked_by.get()))
+        asked_by.set("the work itself")
+
+    engine = LocalEngine({WORK: handle}, clock := FrozenClock())
+    for name in ("one", "two", "three"):
+        asked_by.set(name)
+        await engine.submit(WORK, name, partition="p")
+    await clock.advance(0)
+    assert seen == [("one", "one"), ("two", "two"), ("three", "three")]
+    await engine.close()

@@ -1,13 +1,19 @@
 import asyncio
 
 import pytest
-from pydantic_ai.exceptions import ApprovalRequired, CallDeferred, ModelRetry, ToolFailed
-from pydantic_ai.messages import ToolCallPart
+from pydantic_ai.exceptions import (
+    ApprovalRequired,
+    CallDeferred,
+    ModelRetry,
+    ToolFailed,
+    ToolFailedError,
+)
+from pydantic_ai.messages import ToolCallPart, ToolReturnPart
 
 from long_running_agents.domain.redaction import Redactor
 from long_running_agents.errors import CorruptData, NotFound, StorageFailed
 from long_running_agents.testing import FrozenClock
-from long_running_agents.tools.containment import Containment
+from long_running_agents.tools.containment import Containment, GivenUp
 
 pytestmark = pytest.mark.anyio
 
@@ -141,3 +147,14 @@ async def test_a_long_text_is_cut_with_a_note():
     result = await contained(returning("x" * 1005))
 
     assert result == "x" * 1000 + "\n[… 5 more characters were cut]"
+
+
+async def test_what_a_tool_raised_is_taken_out_of_the_librarys_envelope():
+    given_up = GivenUp("cut off")
+    envelope = ToolFailedError(ToolReturnPart("look", "cut off", outcome="failed"))
+    envelope.__cause__ = given_up
+
+    with pytest.raises(GivenUp) as raised:
+        await contained(raising(envelope))
+
+    assert raised.value is given_up

@@ -12,6 +12,7 @@ from long_running_agents.domain.budget import Spent
 from long_running_agents.domain.events import (
     ApprovalRequested,
     Event,
+    FellBehind,
     Passing,
     RequestRetried,
     StepBegan,
@@ -65,8 +66,12 @@ class Sayer:
         self._muted = late or whole
         """Whether its words are held back until all of them are known."""
 
-    def words(self, delta: WordsArrived | RequestRetried) -> str:
-        """A few words arrived, or those of this step are void."""
+    def words(self, delta: WordsArrived | RequestRetried | FellBehind) -> str:
+        """A few words arrived, were lost, or those of this step are void."""
+        if isinstance(delta, FellBehind):
+            # What is missing comes with the fact.
+            self._muted = True
+            return ""
         if isinstance(delta, RequestRetried):
             self._muted = self._muted or bool(self._step)
             return ""

@@ -14,6 +14,7 @@ from long_running_agents.domain.session import Mode
 from long_running_agents.domain.turn import Terms
 from long_running_agents.errors import kind_of
 from long_running_agents.server import streaming
+from long_running_agents.server.bodies import JsonRoute
 from long_running_agents.server.callers import Chatting
 from long_running_agents.server.failures import ErrorBody, response
 from long_running_agents.server.wire.incoming import LONGEST
@@ -59,7 +60,7 @@ class ChatRoutes:
 
     def router(self) -> APIRouter:
         """What can be asked."""
-        router = APIRouter(tags=["chat"])
+        router = APIRouter(tags=["chat"], route_class=JsonRoute)
         router.post(
             "/api/chat/{session_id}",
             response_model=Answer,

@@ -6,6 +6,7 @@ from typing import Annotated
 from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
+from long_running_agents.server.bodies import JsonRoute
 from long_running_agents.server.credentials import COOKIE
 from long_running_agents.server.door import Door
 from long_running_agents.server.visit import visit_of
@@ -27,7 +28,7 @@ class LoginRoutes:
 
     def router(self) -> APIRouter:
         """What can be asked."""
-        router = APIRouter(tags=["login"])
+        router = APIRouter(tags=["login"], route_class=JsonRoute)
         router.post("/login", status_code=HTTPStatus.NO_CONTENT)(self.login)
         router.post("/logout", status_code=HTTPStatus.NO_CONTENT)(self.logout)
         return router

@@ -1,6 +1,5 @@
 """Sessions: begin, list, read, rename, copy, take out and in, delete."""
 
-import asyncio
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Body, Query, Request, Response
@@ -158,8 +157,7 @@ class SessionRoutes:
         except UnicodeDecodeError:
             raise UsageError("The body is not UTF-8.", hint="Send an export as it is.") from None
         # Long ones take a while.
-        told = await asyncio.to_thread(importing.read, text)
-        session = await self._app.sessions.of(caller.owner).take_over(told)
+        session = await self._app.sessions.of(caller.owner).take_over(text)
         return await self._told(caller.owner, session.id)
 
     async def _told(self, owner: str, session_id: SessionId) -> SessionTold:

@@ -7,6 +7,7 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from long_running_agents.domain.ids import TokenId
 from long_running_agents.domain.token import Caller, Scope, Token
+from long_running_agents.server.bodies import JsonRoute
 from long_running_agents.server.callers import Administering
 from long_running_agents.server.tokens import USUAL, Issued, Tokens, Wish
 
@@ -62,7 +63,7 @@ class TokenRoutes:
 
     def router(self) -> APIRouter:
         """What can be asked."""
-        router = APIRouter(prefix="/api/tokens", tags=["tokens"])
+        router = APIRouter(prefix="/api/tokens", tags=["tokens"], route_class=JsonRoute)
         router.get("")(self.every)
         router.post("", status_code=HTTPStatus.CREATED)(self.create)
         router.post("/{token_id}/rotate")(self.rotate)

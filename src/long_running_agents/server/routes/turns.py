@@ -12,6 +12,7 @@ from long_running_agents.app import App
 from long_running_agents.domain.ids import SessionId, TurnId
 from long_running_agents.errors import Busy
 from long_running_agents.server import streaming
+from long_running_agents.server.bodies import JsonRoute
 from long_running_agents.server.callers import Chatting, Reading
 from long_running_agents.server.wire.turns import Standing, TurnShape
 
@@ -53,7 +54,7 @@ class TurnRoutes:
 
     def router(self) -> APIRouter:
         """What can be asked."""
-        router = APIRouter(tags=["turns"])
+        router = APIRouter(tags=["turns"], route_class=JsonRoute)
         session = "/api/sessions/{session_id}"
         router.get(f"{session}/turns")(self.every)
         router.get("/api/turns")(self.unfinished)

@@ -1,13 +1,14 @@
 """Questions about calls, their answers, and what was decided."""
 
-import json
 from datetime import datetime
 
 from pydantic import ConfigDict, Field, JsonValue
 
+from long_running_agents.domain import strict_json
 from long_running_agents.domain.approval import Approval, ApprovalState
 from long_running_agents.domain.grant import Grant, Lasting
 from long_running_agents.domain.judgement import Judgement
+from long_running_agents.errors import UsageError
 from long_running_agents.server.wire.shapes import Asked, Told
 
 
@@ -60,7 +61,7 @@ class ApprovalTold(Told):
             turn_id=approval.turn_id,
             tool_call_id=approval.call_id,
             tool=approval.tool,
-            input=json.loads(approval.args),
+            input=_input(approval.args),
             question=approval.question,
             state=approval.state,
             reason=approval.reason,
@@ -70,6 +71,14 @@ class ApprovalTold(Told):
             answered_at=approval.answered_at,
             expires_at=approval.expires_at,
         )
+
+
+def _input(args: str) -> JsonValue:
+    try:
+        return strict_json.parse(args)
+    except UsageError:
+        # A model may write what is nearly JSON, or what no JSON can say.
+        return args
 
 
 class ApprovalList(Told):

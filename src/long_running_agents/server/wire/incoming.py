@@ -4,11 +4,11 @@ from typing import Annotated, Literal
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
+from long_running_agents.domain import strict_json
 from long_running_agents.domain.grant import Lasting
 from long_running_agents.domain.session import Mode
 from long_running_agents.errors import UsageError
 from long_running_agents.server.failures import wrong_fields
-from long_running_agents.server.parsing import parsed
 
 LONGEST = 200_000
 """Characters of a message; what is longer belongs into a file."""
@@ -117,7 +117,7 @@ def read(text: str) -> Incoming:
         UsageError: It is not JSON, or not anything that can be said.
     """
     try:
-        return INCOMING.validate_python(parsed(text))
+        return INCOMING.validate_python(strict_json.parse(text))
     except ValidationError as error:
         wrong = wrong_fields(error.errors(include_input=False, include_url=False))[0]
         raise UsageError(

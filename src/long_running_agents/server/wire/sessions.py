@@ -253,17 +253,23 @@ class TaskChange(Asked):
     title: Line | None = None
 
 
+_DEEPEST = 50
+
+
 def tree(tasks: list[TaskTold]) -> list[TaskNode]:
-    """Tasks as a tree; one whose parent is not among them stands at the root."""
+    """Tasks as a tree; one whose parent is not among them stands at the root.
+
+    Below a depth that no person makes, there is nothing: JSON is not nested for ever.
+    """
     known = {task.number for task in tasks}
     children: dict[int | None, list[TaskTold]] = {}
     for task in tasks:
         children.setdefault(task.parent if task.parent in known else None, []).append(task)
 
-    def below(parent: int | None) -> list[TaskNode]:
+    def below(parent: int | None, depth: int) -> list[TaskNode]:
         return [
-            TaskNode(**task.model_dump(), children=below(task.number))
-            for task in children.get(parent, [])
+            TaskNode(**task.model_dump(), children=below(task.number, depth + 1))
+            for task in (children.get(parent, []) if depth < _DEEPEST else [])
         ]
 
-    return below(None)
+    return below(None, 0)

@@ -1,0 +1,1 @@
+"""Foreign servers that speak the Model Context Protocol: read of, started, spoken to, ended."""

@@ -1,0 +1,48 @@
+import json
+
+
+def test_what_was_spent_is_told(lra):
+    lra("ask", "--session", "talk", "Hello")
+    code, out, _ = lra("usage", "--json")
+    assert code == 0
+    spent = json.loads(out)
+    assert spent["total"]["requests"] >= 1
+    assert list(spent["sessions"]) == ["talk"]
+    code, out, _ = lra("usage", "--range", "7d", "--tz", "UTC")
+    assert code == 0
+    assert out.splitlines()[-1].startswith("total\t7d\t")
+
+
+def test_a_home_without_a_database_has_spent_nothing(lra):
+    code, out, err = lra("usage")
+    assert (code, out) == (0, "")
+    assert "Nothing was spent" in err
+
+
+def test_a_zone_that_is_none_is_a_mistake(lra):
+    assert lra("usage", "--tz", "Nowhere")[0] == 2
+
+
+def test_a_session_is_exported_and_taken_over(lra, tmp_path):
+    lra("ask", "--session", "talk", "Hello")
+    file = tmp_path / "talk.jsonl"
+    lra("sessions", "export", "talk", "--format", "jsonl", "-o", str(file))
+    code, out, _ = lra("sessions", "import", str(file), "--json")
+    assert code == 0
+    copy = json.loads(out)
+    assert copy["id"] != "talk"
+    shown = json.loads(lra("sessions", "show", copy["id"], "--json")[1])
+    old = json.loads(lra("sessions", "show", "talk", "--json")[1])
+    assert [turn["prompt"] for turn in shown["turns"]] == ["Hello"]
+    assert shown["turns"][0]["answer"] == old["turns"][0]["answer"]
+    lra("sessions", "delete", "talk", "--yes")
+    code, out, _ = lra("sessions", "import", str(file))
+    assert out.strip() == "talk"
+
+
+def test_what_is_no_export_is_refused(lra, tmp_path):
+    file = tmp_path / "x"
+    file.write_text("spell", encoding="utf-8")
+    code, _, err = lra("sessions", "import", str(file))
+    assert code == 2
+    assert "Line 1" in err
