@@ -521,3 +521,15 @@ async def test_a_stream_is_server_sent_events_to_the_letter(tmp_path):
     assert lines[-1] == "data: [DONE]"
     first = json.loads(lines[0].removeprefix("data: "))
     assert first["choices"][0]["delta"] == {"role": "assistant", "content": ""}
+
+
+async def test_a_user_names_the_session_of_a_client_that_tells_no_history(tmp_path):
+    async with served(tmp_path, say("One."), say("Two."), say("Three.")) as (app, client):
+        for words in ("first", "second"):
+            body = {"model": "lra", "user": "ada", "messages": [{"role": "user", "content": words}]}
+            assert (await client.post("/v1/chat/completions", json=body)).status_code == 200
+        odd = {"model": "lra", "user": "a@b.c", "messages": [{"role": "user", "content": "third"}]}
+        other = await client.post("/v1/chat/completions", json=odd)
+        prompts = [turn.prompt for turn in await app.sessions.turns("ada")]
+    assert prompts == ["first", "second"]
+    assert other.headers["x-lra-session"] != "ada"

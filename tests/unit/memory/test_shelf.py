@@ -118,6 +118,7 @@ class Story:
         self.memories = memories
         self.there = []
         self.taken = []
+        self.corrections = 0
 
     async def tell(self, session):
         self.there += await self.memories.write_many(
@@ -131,7 +132,9 @@ class Story:
         current = [memory for memory in self.there if memory.superseded_by is None]
         if current:
             old = current[choice % len(current)]
-            draft = Draft(content=f"better {choice}", kind=Kind.NOTE)
+            # Never the same words twice: those would be a memory that is there already.
+            self.corrections += 1
+            draft = Draft(content=f"better {self.corrections}", kind=Kind.NOTE)
             written = await self.memories.write(ME, draft, supersedes=old.id)
             self.there.remove(old)
             renewed = await self.memories.database.read(lambda tx: stored.get(tx, ME.owner, old.id))

@@ -77,6 +77,7 @@ class ChatRequest(BaseModel):
     tools: Annotated[list[ChatTool], Field(max_length=MOST_TOOLS)] | None = None
     tool_choice: JsonValue = None
     metadata: Metadata | None = None
+    user: Annotated[str, Field(max_length=500)] | None = None
     conversation: str | Named | None = None
     max_tokens: int | None = None
     max_completion_tokens: int | None = None
@@ -100,5 +101,6 @@ class ChatRequest(BaseModel):
             instructions=instructions(said),
             tools=chosen([tool.function for tool in self.tools or ()], self.tool_choice),
             session=session_named(header, self.conversation, self.metadata),
+            user=self.user,
             stream=bool(self.stream),
         )

@@ -177,7 +177,7 @@ class Desk:
             return known.session_id
         if told := exchanges(new.before):
             return (await conversations.adopt(told)).id
-        return SessionId(new_id("session", self._clock.now()))
+        return _of_user(request.user) or SessionId(new_id("session", self._clock.now()))
 
     async def _after(self, caller: Caller, previous: Turn) -> SessionId:
         """The session of a response; if that went on since, a copy up to there."""
@@ -220,3 +220,11 @@ class Desk:
         late = turn.created_at < began
         sayer = Sayer(activity=manner.activity, late=late, whole=not request.stream)
         return Following(turns, conversations, turn, listener, 0, sayer)
+
+
+def _of_user(user: str | None) -> SessionId | None:
+    """The session that a client's user names, if it can be the name of one."""
+    try:
+        return None if user is None else ids.session_id(user)
+    except UsageError:
+        return None

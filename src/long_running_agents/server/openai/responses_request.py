@@ -130,6 +130,7 @@ class ResponsesRequest(BaseModel):
     previous_response_id: str | None = None
     conversation: str | Named | None = None
     metadata: Metadata | None = None
+    user: Annotated[str, Field(max_length=500)] | None = None
     stream: bool | None = None
     tools: Annotated[list[Tool], Field(max_length=MOST_TOOLS)] | None = None
     tool_choice: JsonValue = None
@@ -155,6 +156,7 @@ class ResponsesRequest(BaseModel):
             instructions=instructions(said, self.instructions or ""),
             tools=chosen(functions, self.tool_choice),
             session=session_named(header, self.conversation, self.metadata),
+            user=self.user,
             previous=self.previous_response_id,
             stream=bool(self.stream),
         )

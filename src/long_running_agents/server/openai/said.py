@@ -53,6 +53,8 @@ class Request:
     """The session it names."""
     previous: str | None = None
     """The response it goes on from."""
+    user: str | None = None
+    """Whom it speaks for: the session of a client that tells nothing of what was said before."""
     stream: bool = False
 
 
