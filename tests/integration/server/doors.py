@@ -27,7 +27,7 @@ def furnished(app, clock, door):
 
 
 def add_rooms(served: FastAPI):
-    @served.websocket("/ws/echo")
+    @served.websocket("/echo")
     async def echo(socket: WebSocket):
         await socket.accept()
         try:
@@ -62,7 +62,7 @@ class House:
 
     @property
     def socket_address(self):
-        return f"{self.address.replace('http', 'ws')}/ws/echo"
+        return f"{self.address.replace('http', 'ws')}/echo"
 
     async def token(self, *scopes, **wish):
         """A new token: (id, secret)."""

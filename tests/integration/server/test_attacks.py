@@ -19,7 +19,7 @@ from long_running_agents.domain.token import Scope, new_secret
 pytestmark = pytest.mark.anyio
 
 EVIL = "http://evil.example"
-WAYS = ("/api/status", "/api/tokens", "/openapi.json", "/v1/models", "/mcp", "/ws/echo", "/nothing")
+WAYS = ("/api/status", "/api/tokens", "/openapi.json", "/v1/models", "/mcp", "/echo", "/nothing")
 """Ways in, some of which may not be there: the guard comes before."""
 
 
@@ -209,7 +209,7 @@ async def test_case_7_no_header_says_who_or_where_somebody_is(tmp_path):
         for name in names:
             headers = {name.lower(): "for=127.0.0.1" if name == "Forwarded" else "127.0.0.1"}
             far = await knock(there.asgi, headers=headers)
-            socket = await knock(there.asgi, headers=headers, kind="websocket", path="/ws/echo")
+            socket = await knock(there.asgi, headers=headers, kind="websocket", path="/echo")
             known = await there.client.get("/api/tokens", headers={name: "me", **bearer(secret)})
             assert (far["status"], socket["status"]) == (401, 401), name
             assert known.status_code == 403, name

@@ -45,7 +45,7 @@ async def serving(home, **settings):
 async def test_a_server_that_stops_ends_sockets_and_streams_that_never_end(tmp_path):
     async with (
         serving(tmp_path) as (address, stop, task),
-        websockets.connect(f"{address.replace('http', 'ws')}/ws/echo") as open_socket,
+        websockets.connect(f"{address.replace('http', 'ws')}/echo") as open_socket,
         httpx2.AsyncClient(base_url=address, trust_env=False) as client,
         client.stream("GET", "/api/stream") as stream,
     ):

@@ -166,7 +166,7 @@ async def test_two_homes_in_one_process_count_apart(tmp_path):
 async def test_only_an_administrator_sees_everybodys_numbers(tmp_path):
     async with make_app(tmp_path, model=ScriptedModel([])) as app:
         metrics = Metrics(app, SystemClock())
-        inner = api(app, SystemClock(), metrics)
+        inner = api(app, SystemClock(), metrics=metrics)
 
         async def guarded(scope, receive, send):
             caller = Caller(owner="me", scopes=frozenset(Scope) - {Scope.ADMIN})

@@ -7,9 +7,10 @@ from contextlib import asynccontextmanager
 import httpx2
 import pytest
 from tests.integration.server.serving import listening_app, served
-from tests.integration.stories import hands
+from tests.integration.stories import hands, hear
 
 from long_running_agents.clock import SystemClock
+from long_running_agents.domain.events import ApprovalRequested
 from long_running_agents.domain.token import Caller, Scope
 from long_running_agents.domain.turn import TurnStatus
 from long_running_agents.server.asgi import api, create_app
@@ -324,12 +325,10 @@ async def test_nobody_is_there_to_approve_unless_the_client_says_so(tmp_path):
     async with served(tmp_path, *replies, **asking) as (app, client):
         assert (await chat(client, user("Add x")))["content"] == "I may not."
         attended = {"X-LRA-Attended": "1", "X-LRA-Session": "s", "X-LRA-Activity": "1"}
-        overhearing = app.turns.overhear()
+        listening = app.turns.listen("s")
         talking = asyncio.create_task(chat(client, user("Add y"), headers=attended))
-        async for news in overhearing:
-            if news.event.type == "approval_request":
-                await app.turns.answer(news.event.approval_id, allowed=True)
-                break
+        asked = await hear(app, ApprovalRequested, listening=listening)
+        await app.turns.answer(asked.approval_id, allowed=True)
         content = (await talking)["content"]
     assert content.endswith("It is done.")
     assert "create_task waits for an approval" in content
@@ -395,12 +394,13 @@ async def test_what_cannot_be_done_is_refused_by_its_name(tmp_path, body, param)
 
 
 async def test_all_errors_there_have_the_shape_that_clients_know(tmp_path):
+    kind = {"content-type": "application/json"}
     async with served(tmp_path) as (_, client):
         answers = [
             await client.get("/v1/nothing"),
             await client.delete("/v1/models"),
-            await client.post(CHAT, content=b"{"),
-            await client.post(CHAT, content=b'{"model": "\\ud800", "messages": [1]}'),
+            await client.post(CHAT, content=b"{", headers=kind),
+            await client.post(CHAT, content=b'{"model": "\\ud800", "messages": [1]}', headers=kind),
             await client.get("/v1/models/none"),
         ]
         elsewhere = await client.get("/api/nothing")

@@ -6,6 +6,7 @@ import json
 import pytest
 from tests.integration.server.serving import served
 from tests.integration.server.windows import window
+from websockets.exceptions import InvalidStatus
 
 from long_running_agents.testing import call, hang, say
 
@@ -71,7 +72,10 @@ async def test_no_secret_is_in_the_log_wherever_it_was_said(tmp_path):
             f"/api/chat/s?key={SECRET}", json={"message": f"Keep {SECRET}"}, headers=headers
         )
         await client.get(f"/api/sessions/{SECRET}/turns", headers={"Cookie": f"a={SECRET}"})
-        async with window(client.base_url, f"/ws/s?token={SECRET}") as socket:
+        with pytest.raises(InvalidStatus, match="400"):
+            async with window(client.base_url, f"/ws/s?token={SECRET}"):
+                pass
+        async with window(client.base_url, "/ws/s") as socket:
             await socket.raw(SECRET)
             await socket.until("error")
     lines = told(tmp_path)

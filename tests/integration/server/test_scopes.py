@@ -7,7 +7,17 @@ from long_running_agents.domain.token import Scope
 
 pytestmark = pytest.mark.anyio
 
-OPEN = {"/health", "/ready"}
+OPEN = {"/health", "/ready", "/login", "/logout"}
+NAMES = {
+    "session_id": "s1",
+    "turn_id": "t",
+    "token_id": "t",
+    "name": "x",
+    "number": 1,
+    "approval_id": "a",
+    "grant_id": "g",
+    "batch": "b",
+}
 CHANGING = {"post", "put", "patch", "delete"}
 
 
@@ -21,16 +31,16 @@ async def test_a_token_without_the_scope_of_a_route_is_denied_there(tmp_path):
                 scope = about["x-scope"].split(";")[0]
                 others = " ".join(each for each in Scope if each != scope)
                 kinds = about.get("requestBody", {}).get("content", {"application/json": {}})
-                told = await client(scopes=others).refused(
+                told = await client(scopes=others)(
                     method.upper(),
-                    path.format(
-                        session_id="s1", number=1, approval_id="a", grant_id="g", batch="b"
-                    ),
+                    path.format(**NAMES),
                     params={"path": "a.txt"},
                     content=b'{"model_id": "openai:x"}',
                     headers={"content-type": next(iter(kinds))},
                 )
-                assert told == (403, "denied"), (method, path)
+                body = told.json()
+                assert told.status_code == 403, (method, path, body)
+                assert body.get("error", body)["code"] == "denied", (method, path, body)
 
 
 async def test_what_changes_something_takes_more_than_a_look(tmp_path):
@@ -38,7 +48,7 @@ async def test_what_changes_something_takes_more_than_a_look(tmp_path):
         described = await client().ok("GET", "/openapi.json")
     for path, methods in described["paths"].items():
         for method, about in methods.items():
-            if method in CHANGING:
+            if method in CHANGING and path not in OPEN:
                 assert about["x-scope"] != "read", (method, path)
             assert about["summary"], path
             assert about["tags"], path

@@ -11,6 +11,7 @@ from long_running_agents.domain.ids import new_id
 from long_running_agents.domain.ports import Clock
 from long_running_agents.domain.session import Mode
 from long_running_agents.domain.token import Caller
+from long_running_agents.server.bodies import JsonRoute
 from long_running_agents.server.callers import Chatting
 from long_running_agents.server.failures import OPENAI_ERRORS
 from long_running_agents.server.openai import chores
@@ -38,7 +39,7 @@ class CompletionRoutes:
 
     def router(self) -> APIRouter:
         """What can be asked."""
-        router = APIRouter(tags=["openai"], responses=OPENAI_ERRORS)
+        router = APIRouter(tags=["openai"], responses=OPENAI_ERRORS, route_class=JsonRoute)
         router.post("/v1/chat/completions", response_model=None)(self.complete)
         return router
 

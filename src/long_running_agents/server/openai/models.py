@@ -6,6 +6,7 @@ from pydantic import BaseModel
 from long_running_agents.app import App
 from long_running_agents.domain.ports import Clock
 from long_running_agents.errors import NotFound
+from long_running_agents.server.bodies import JsonRoute
 from long_running_agents.server.callers import Chatting
 from long_running_agents.server.failures import OPENAI_ERRORS
 from long_running_agents.server.openai import naming
@@ -36,7 +37,7 @@ class ModelListRoutes:
 
     def router(self) -> APIRouter:
         """What can be asked."""
-        router = APIRouter(tags=["openai"], responses=OPENAI_ERRORS)
+        router = APIRouter(tags=["openai"], responses=OPENAI_ERRORS, route_class=JsonRoute)
         router.get("/v1/models")(self.models)
         router.get("/v1/models/{name:path}")(self.model)
         return router

@@ -5,6 +5,7 @@ from fastapi.responses import JSONResponse, Response
 
 from long_running_agents.app import App
 from long_running_agents.domain.ports import Clock
+from long_running_agents.server.bodies import JsonRoute
 from long_running_agents.server.callers import Chatting
 from long_running_agents.server.failures import OPENAI_ERRORS
 from long_running_agents.server.openai.desk import Desk, response_id
@@ -24,7 +25,7 @@ class ResponseRoutes:
 
     def router(self) -> APIRouter:
         """What can be asked."""
-        router = APIRouter(tags=["openai"], responses=OPENAI_ERRORS)
+        router = APIRouter(tags=["openai"], responses=OPENAI_ERRORS, route_class=JsonRoute)
         router.post("/v1/responses", response_model=None)(self.respond)
         router.get("/v1/responses/{name}", response_model=None)(self.response)
         return router
