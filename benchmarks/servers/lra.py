@@ -1,6 +1,7 @@
 """Our server, as `lra serve` starts it, with one tool more."""
 
 import asyncio
+import gc
 import sys
 
 from pydantic_ai import FunctionToolset
@@ -34,8 +35,12 @@ async def main(url: str, folder: str) -> None:
 
 
 def told(address: str) -> None:
+    # As `lra serve` does.
+    gc.freeze()
+    gc.enable()
     print(address, flush=True)
 
 
 if __name__ == "__main__":
+    gc.disable()
     asyncio.run(main(*sys.argv[1:]))

@@ -1,6 +1,7 @@
 """`lra serve`: the agent over HTTP and WebSocket."""
 
 import asyncio
+import gc
 from typing import TYPE_CHECKING
 
 import click
@@ -32,6 +33,8 @@ def serve(options: Options, host: str | None, port: int | None, model: str | Non
     once.
     """
     loaded = options.load({"gateway.host": host, "gateway.port": port})
+    # What is loaded now stays: there is no garbage to look for before the server is ready.
+    gc.disable()
     asyncio.run(_serve(loaded, model))
 
 
@@ -64,4 +67,7 @@ async def _with_model(loaded: "Loaded", model: str | None) -> "Loaded":
 
 
 def _ready(address: str) -> None:
+    # Nor is there any later in what was loaded, and looking through it would hold up everybody.
+    gc.freeze()
+    gc.enable()
     click.echo(f"listening on {address}")
