@@ -79,7 +79,7 @@ def changing_sessions(options: "Options", work: "Callable[[SessionDesk], Awaitab
     def here() -> T:
         return with_sessions(options, work, writes=True)
 
-    return _there_or_here(options, there, here)
+    return there_or_here(options, there, here)
 
 
 def changing_memories(
@@ -93,10 +93,10 @@ def changing_memories(
     def here() -> T:
         return with_memories(options, work, writes=True)
 
-    return _there_or_here(options, there, here)
+    return there_or_here(options, there, here)
 
 
-def _there_or_here(
+def there_or_here(
     options: "Options", there: "Callable[[Client], Awaitable[T]]", here: "Callable[[], T]"
 ) -> T:
     """Do something at the server, or here if there is no server that does it for this owner."""

@@ -13,14 +13,14 @@ from long_running_agents.cli.output import (
     print_json,
     print_table,
 )
-from long_running_agents.cli.reading import has_database, with_database
-from long_running_agents.cli.remote import ask, server_of
+from long_running_agents.cli.reading import has_database, there_or_here, with_database
 from long_running_agents.domain.token import Scope
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
     from datetime import datetime
 
+    from long_running_agents.client import Client
     from long_running_agents.domain.token import Token
     from long_running_agents.server.tokens import Issued, Tokens
     from long_running_agents.store.database import Database
@@ -69,10 +69,11 @@ def create(
         scopes=frozenset(Scope(scope) for scope in scopes) or USUAL,
         expires_at=None if expires is None else coming(expires, SystemClock().now()),
     )
-    if (server := server_of(loaded)) is not None:
-        made = ask(server, "POST", "/api/tokens", plain(wish))
-    else:
-        made = _whole(_change(options, lambda service: service.create(wish, by=_BY)))
+    made = there_or_here(
+        options,
+        _asking("POST", "", plain(wish)),
+        lambda: _whole(_change(options, lambda service: service.create(wish, by=_BY))),
+    )
     _print_secret(made, as_json)
 
 
@@ -122,10 +123,11 @@ def rotate(options: Options, token_id: str, as_json: bool) -> None:
     """Print another secret for a token; the one before is worth nothing from now on."""
     from long_running_agents.domain.ids import TokenId
 
-    if (server := server_of(options.load())) is not None:
-        made = ask(server, "POST", f"/api/tokens/{_quoted(token_id)}/rotate")
-    else:
-        made = _whole(_change(options, lambda service: service.rotate(TokenId(token_id), by=_BY)))
+    made = there_or_here(
+        options,
+        _asking("POST", f"/{_quoted(token_id)}/rotate"),
+        lambda: _whole(_change(options, lambda service: service.rotate(TokenId(token_id), by=_BY))),
+    )
     _print_secret(made, as_json)
 
 
@@ -137,14 +139,26 @@ def revoke(options: Options, token_id: str, as_json: bool) -> None:
     """Let a token be worth nothing from now on; its open sockets are closed."""
     from long_running_agents.domain.ids import TokenId
 
-    if (server := server_of(options.load())) is not None:
-        gone = ask(server, "DELETE", f"/api/tokens/{_quoted(token_id)}")
-    else:
-        gone = plain(_change(options, lambda service: service.revoke(TokenId(token_id), by=_BY)))
+    gone = there_or_here(
+        options,
+        _asking("DELETE", f"/{_quoted(token_id)}"),
+        lambda: plain(_change(options, lambda service: service.revoke(TokenId(token_id), by=_BY))),
+    )
     if as_json:
         print_json(gone)
     else:
         note(f"revoked: {gone['name']} ({gone['id']})")
+
+
+def _asking(
+    method: str, path: str, body: dict[str, Any] | None = None
+) -> "Callable[[Client], Awaitable[Any]]":
+    """Have the server that owns the home do it."""
+
+    async def ask(client: "Client") -> Any:
+        return (await client.link.ask(method, f"/api/tokens{path}", body=body)).body
+
+    return ask
 
 
 def _change(options: Options, work: "Callable[[Tokens], Awaitable[Any]]") -> Any:
