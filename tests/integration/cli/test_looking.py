@@ -70,7 +70,7 @@ def test_a_session_is_exported(told, tmp_path):
     code, out, _ = told("sessions", "export", "s", "--format", "jsonl", "-o", str(file))
     assert (code, out) == (0, "")
     kinds = {json.loads(line)["kind"] for line in file.read_text().splitlines()}
-    assert kinds == {"session", "turn", "message", "event"}
+    assert kinds == {"session", "turn", "message", "event", "task"}
 
 
 def test_a_session_is_deleted_only_on_purpose(told):
