@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import subprocess
+import sys
 
 import anyio
 import httpx2
@@ -12,6 +14,7 @@ from tests.contract.mcp.offered import GENERATIONS, offered
 from long_running_agents.domain.events import Passing
 from long_running_agents.domain.token import Scope
 from long_running_agents.domain.turn import TurnStatus
+from long_running_agents.server.mcp.owners import MOST_SESSIONS
 from long_running_agents.testing import call, fail, hang, say
 
 pytestmark = pytest.mark.anyio
@@ -28,7 +31,27 @@ HELLO = {
         "clientInfo": {"name": "raw", "version": "1"},
     },
 }
+PING = {"jsonrpc": "2.0", "id": 2, "method": "ping"}
 TAKES = {"Accept": "application/json, text/event-stream"}
+NEWEST = "2026-07-28"
+ENVELOPE = {
+    "io.modelcontextprotocol/protocolVersion": NEWEST,
+    "io.modelcontextprotocol/clientCapabilities": {},
+}
+
+
+def calling(arguments):
+    """A call with whatever as its arguments."""
+    head = b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"ask","arguments":'
+    return head + arguments + b"}}"
+
+
+def said(response):
+    """The message in a response, which may be a stream of one event."""
+    text = response.text
+    if response.headers["content-type"].startswith("text/event-stream"):
+        [text] = [line[6:] for line in text.splitlines() if line.startswith("data: {")]
+    return json.loads(text)
 
 
 async def asked(app):
@@ -50,7 +73,8 @@ async def test_what_is_offered_is_described_honestly(tmp_path, mode):
         assert asking.idempotent_hint is False
         for tool in tools.values():
             assert tool.input_schema["type"] == tool.output_schema["type"] == "object"
-            assert tool.title and tool.description
+            assert tool.title
+            assert tool.description
 
 
 @every_generation
@@ -129,7 +153,8 @@ async def test_a_failed_turn_is_an_error_with_code_and_hint(tmp_path, mode):
         [turn] = await place.app.sessions.turns("s")
         assert turn.status is TurnStatus.FAILED
         assert (told["session_id"], told["turn_id"]) == ("s", turn.id)
-        assert told["code"] and told["message"]
+        assert told["code"] == "model_unavailable"
+        assert told["hint"]
         # Nothing is broken by it.
         await client.list_tools()
 
@@ -229,10 +254,85 @@ async def test_hostile_arguments_are_an_error(tmp_path, mode):
         assert answered.structured_content["answer"] == "Still here."
 
 
-async def test_both_generations_answer_a_ping(tmp_path):
-    async with offered(tmp_path) as place:
-        async with place.client("legacy") as client:
-            await client.send_ping()
+@pytest.mark.parametrize("version", ["2025-03-26", "2025-06-18", "2025-11-25"])
+async def test_every_older_version_begins_a_session_and_answers_a_ping(tmp_path, version):
+    async with offered(tmp_path) as place, httpx2.AsyncClient(headers=TAKES) as http:
+        hello = {**HELLO, "params": {**HELLO["params"], "protocolVersion": version}}
+        begun = await http.post(place.url, json=hello)
+        assert said(begun)["result"]["protocolVersion"] == version
+        http.headers.update(
+            {"Mcp-Session-Id": begun.headers["mcp-session-id"], "MCP-Protocol-Version": version}
+        )
+        noted = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+        assert (await http.post(place.url, json=noted)).status_code == 202
+        assert said(await http.post(place.url, json=PING)) == {
+            "jsonrpc": "2.0",
+            "id": 2,
+            "result": {},
+        }
+        assert (await http.delete(place.url)).status_code == 200
+        assert (await http.post(place.url, json=PING)).status_code == 404
+
+
+async def test_the_newest_version_has_no_ping(tmp_path):
+    async with offered(tmp_path) as place, httpx2.AsyncClient(headers=TAKES) as http:
+        spoken = {"MCP-Protocol-Version": NEWEST, "Mcp-Method": "ping"}
+        answer = await http.post(
+            place.url, json={**PING, "params": {"_meta": ENVELOPE}}, headers=spoken
+        )
+        assert said(answer)["error"]["code"] == -32601
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"nonsense",
+        b"[]",
+        b"{}",
+        b"[" * 100_000,
+        b'{"jsonrpc":"2.0","id":1,"method":"to\\ud800"}',
+        b'{"jsonrpc":"2.0","id":"\\ud800","method":"ping"}',
+        b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"\\ud800"}}',
+        calling(b'{"message":"\\ud800","\\udfff":1}'),
+        calling(b'{"message":' + b"[" * 5000 + b"]" * 5000 + b"}"),
+        calling(b"7"),
+        b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":[]}',
+    ],
+)
+async def test_hostile_bodies_are_refused(tmp_path, body):
+    async with offered(tmp_path) as place, httpx2.AsyncClient(headers=TAKES) as http:
+        http.headers["Content-Type"] = "application/json"
+        begun = await http.post(place.url, json=HELLO)
+        older = {"Mcp-Session-Id": begun.headers["mcp-session-id"]}
+        newer = {"MCP-Protocol-Version": NEWEST, "Mcp-Method": "tools/call", "Mcp-Name": "ask"}
+        for spoken in (older, newer):
+            answer = await http.post(place.url, content=body, headers=spoken)
+            assert answer.status_code < 500
+            if answer.status_code == 200:
+                assert "error" in said(answer)
+        assert said(await http.post(place.url, json=PING, headers=older))["result"] == {}
+
+
+async def test_too_much_is_refused_before_it_is_read(tmp_path):
+    async with (
+        offered(tmp_path, gateway__max_body=10_000) as place,
+        httpx2.AsyncClient(headers=TAKES) as http,
+    ):
+        large = {**HELLO, "id": "x" * 20_000}
+        assert (await http.post(place.url, json=large)).status_code == 413
+        assert (await http.post(place.url, json=HELLO)).status_code == 200
+
+
+async def test_only_so_many_sessions_are_open(tmp_path):
+    async with offered(tmp_path) as place, httpx2.AsyncClient(headers=TAKES) as http:
+        for _ in range(MOST_SESSIONS):
+            assert (await http.post(place.url, json=HELLO)).status_code == 200
+        assert (await http.post(place.url, json=HELLO)).status_code == 503
+        # Somebody else has their own.
+        secret = await place.token("ann")
+        hers = {"Authorization": f"Bearer {secret}"}
+        assert (await http.post(place.url, json=HELLO, headers=hers)).status_code == 200
 
 
 async def test_two_owners_never_meet(tmp_path):
@@ -278,10 +378,9 @@ async def test_a_session_of_somebody_else_is_not_there(tmp_path):
         hers, his = ({**TAKES, "Authorization": f"Bearer {each}"} for each in secrets)
         begun = await http.post(place.url, json=HELLO, headers=hers)
         session = begun.headers["mcp-session-id"]
-        ping = {"jsonrpc": "2.0", "id": 2, "method": "ping"}
         for who, status in ((hers, 200), (his, 404)):
             answer = await http.post(
-                place.url, json=ping, headers={**who, "Mcp-Session-Id": session}
+                place.url, json=PING, headers={**who, "Mcp-Session-Id": session}
             )
             assert answer.status_code == status
         ended = await http.delete(place.url, headers={**his, "Mcp-Session-Id": session})
@@ -310,3 +409,27 @@ async def test_without_a_token_nobody_is_let_in_where_one_is_needed(tmp_path):
         refused = await http.post(place.url, json=HELLO, headers=TAKES)
         assert refused.status_code == 401
         assert refused.headers["www-authenticate"] == "Bearer"
+
+
+COLD = """
+import asyncio, sys
+from pathlib import Path
+from long_running_agents.clock import SystemClock
+from long_running_agents.server import serving
+from long_running_agents.server.asgi import create_app
+from long_running_agents.testing import ScriptedModel, make_app
+
+async def main():
+    async with make_app(Path(sys.argv[1]), model=ScriptedModel([])) as app:
+        create_app(app, SystemClock())
+        print([name for name in sys.modules if name.partition(".")[0] in ("mcp", "mcp_types")])
+
+asyncio.run(main())
+"""
+
+
+def test_a_server_that_nobody_asks_for_it_does_not_load_the_library(tmp_path):
+    told = subprocess.run(
+        [sys.executable, "-c", COLD, str(tmp_path)], capture_output=True, text=True, check=True
+    )
+    assert told.stdout.split() == ["[]"]
