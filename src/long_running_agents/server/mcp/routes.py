@@ -37,6 +37,7 @@ class McpRoutes:
         """
         self._app = app
         self._clock = clock
+        self._route = Route(PATH, self)
         self._owners: Owners | None = None
         self._loading = asyncio.Lock()
         self._left = False
@@ -47,10 +48,12 @@ class McpRoutes:
     def router(self) -> APIRouter:
         """What can be asked."""
         # No route of FastAPI's: the library reads the request, and answers it.
-        return APIRouter(routes=[Route(PATH, self)])
+        return APIRouter(routes=[self._route])
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
+        # A route that is not FastAPI's does not say that it was taken.
+        scope["route"] = self._route
         caller = check(caller_of(HTTPConnection(scope)), token.Scope.READ)
         owners = await self._loaded()
         await owners.answer(caller, scope, receive, send)
