@@ -10,7 +10,7 @@ import logging
 import os
 import threading
 from collections.abc import AsyncGenerator, Callable, Generator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Any
 
 import anyio
@@ -147,8 +147,10 @@ class _Writer:
     async def message(self, text: str) -> None:
         """Write a message."""
         async with self._one:
-            # In a thread: whoever reads may take their time.
-            await asyncio.to_thread(_write_all, self._stdout, text.encode() + b"\n")
+            # A client that has gone is noticed by whoever reads.
+            with suppress(OSError):
+                # In a thread: whoever reads may take their time.
+                await asyncio.to_thread(_write_all, self._stdout, text.encode() + b"\n")
 
     async def error(self, request: object, code: int, message: str) -> None:
         """Answer what cannot be understood, or not be said."""
@@ -204,9 +206,5 @@ async def _write(outgoing: Outgoing, write: _Writer) -> None:
             # Half a character that was asked for, in an error that repeats it.
             log.warning("An answer cannot be written")
             await write.error(getattr(message, "id", None), INTERNAL_ERROR, "It cannot be said.")
-            continue
-        try:
+        else:
             await write.message(text)
-        except OSError:
-            # The client has gone; that is noticed by whoever reads.
-            return
