@@ -33,7 +33,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "approvals": ("approvals", "approvals", "List and answer open questions."),
     "models": ("models", "models", "List, choose, test, pull and serve models."),
     "sandbox": ("sandbox", "sandbox", "Check, prepare and serve the place where code runs."),
-    "mcp": ("mcp", "mcp", "List and test foreign servers whose tools the agent may use."),
+    "mcp": ("mcp", "mcp", "List and test foreign servers; serve the agent as one."),
     "config": ("config", "config", "Show the settings and where they come from."),
     "doctor": ("doctor", "doctor", "Check that everything is in order."),
 }

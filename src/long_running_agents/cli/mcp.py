@@ -1,4 +1,4 @@
-"""`lra mcp`: foreign servers whose tools the agent may use."""
+"""`lra mcp`: foreign servers whose tools the agent may use, and the agent as such a server."""
 
 import asyncio
 from typing import TYPE_CHECKING
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from long_running_agents.cli.failures import FAILED, OK
-from long_running_agents.cli.options import Options, pass_options
+from long_running_agents.cli.options import Options, pass_options, unsafe_local_option
 from long_running_agents.cli.output import json_option, note, print_json, print_table, shown
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ wait_option = click.option(
 
 @click.group()
 def mcp() -> None:
-    """Look at the foreign servers in mcp.json whose tools the agent may use."""
+    """Look at the foreign servers in mcp.json, or be a server for other agents."""
 
 
 @mcp.command("list")
@@ -61,6 +61,22 @@ def test(options: Options, name: str, wait: float, as_json: bool) -> int:
     else:
         _print(status)
     return OK if status.state == "ready" else FAILED
+
+
+@mcp.command()
+@click.option("--model", metavar="NAME", help="The model to ask, as provider:model.")
+@unsafe_local_option
+@pass_options
+def serve(options: Options, model: str | None) -> None:
+    """Offer the agent to one MCP client, over stdin and stdout.
+
+    The client starts this by itself: 'lra mcp serve' is the command to give it. A server that runs
+    in the home is joined; otherwise the home is opened here. It ends when stdin does. Turns that
+    run then go on: at the server, or when the home is opened again.
+    """
+    from long_running_agents.cli.mcp_serving import serve_client
+
+    asyncio.run(serve_client(options.load(), model))
 
 
 async def _statuses(loaded: "Loaded", wait: float, name: str | None = None) -> "list[Status]":

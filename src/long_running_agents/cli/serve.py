@@ -43,17 +43,18 @@ async def _serve(loaded: "Loaded", model: str | None) -> None:
     from long_running_agents.app import open_app
     from long_running_agents.clock import SystemClock
     from long_running_agents.server import serving
+    from long_running_agents.server.interrupts import Interrupts
 
     clock, gateway = SystemClock(), loaded.settings.gateway
-    with serving.Interrupts() as interrupts:
+    with Interrupts() as interrupts:
         await serving.check_bind(loaded, clock)
         with listening.listening(gateway.host, gateway.port) as listener:
-            loaded = await _with_model(loaded, model)
+            loaded = await with_model(loaded, model)
             async with open_app(loaded) as app:
                 await serving.serve(app, clock, listener, interrupts.asked, _ready)
 
 
-async def _with_model(loaded: "Loaded", model: str | None) -> "Loaded":
+async def with_model(loaded: "Loaded", model: str | None) -> "Loaded":
     """See which model there is; a server can wait for one."""
     from long_running_agents.models import looking, names
     from long_running_agents.models.choosing import Chosen

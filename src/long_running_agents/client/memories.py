@@ -66,6 +66,8 @@ class Memories:
             "session_id": draft.session_id,
             "supersedes": supersedes,
             "keep_both": keep_both,
+            "trust": draft.trust,
+            "source": draft.source,
         }
         return await self._written("POST", "/api/memory", new)
 

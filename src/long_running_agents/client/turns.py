@@ -59,6 +59,11 @@ class Turns:
             return None
         return shapes.turn(reply.body, self._owner)
 
+    async def stop_turn(self, turn_id: TurnId) -> Turn:
+        """Stop one turn, wherever in its session's line it is; one that has ended stays so."""
+        reply = await self._link.insist("POST", f"/api/turns/{quote(turn_id)}/stop")
+        return shapes.turn(reply.body, self._owner)
+
     async def retry(self, session_id: SessionId) -> Turn:
         """Let the session's last turn go on from where it failed, was stopped or ran out."""
         reply = await self._link.ask("POST", f"/api/sessions/{quote(session_id)}/retry")

@@ -14,6 +14,7 @@ from long_running_agents.server.config_file import ConfigFile
 from long_running_agents.server.door import Door
 from long_running_agents.server.failures import ErrorBody, handle_failures
 from long_running_agents.server.guard import Guard
+from long_running_agents.server.mcp.routes import McpRoutes
 from long_running_agents.server.metrics import Metrics
 from long_running_agents.server.openai.chat import CompletionRoutes
 from long_running_agents.server.openai.models import ModelListRoutes
@@ -102,6 +103,7 @@ def api(
         CompletionRoutes(app, clock),
         ResponseRoutes(app, clock),
         Sockets(app),
+        McpRoutes(app, clock, door.connections),
     )
     for routes in every:
         served.include_router(routes.router())

@@ -2,13 +2,9 @@
 
 import asyncio
 import contextlib
-import os
 import resource
-import signal
 import socket
 from collections.abc import Callable, Generator
-from types import TracebackType
-from typing import Self
 
 import uvicorn
 from starlette.types import ASGIApp
@@ -39,38 +35,8 @@ _QUEUE = 2048
 _OTHERS = 256
 """Handles for everything that is not a connection."""
 _FEWEST = 16
-_INTERRUPTED = 130
 
 MakeApp = Callable[[App, Clock, Door], ASGIApp]
-
-
-class Interrupts:
-    """Ctrl-C and the request to terminate: the first one asks, the second leaves at once."""
-
-    def __init__(self) -> None:
-        self.asked = asyncio.Event()
-
-    def __enter__(self) -> Self:
-        loop = asyncio.get_running_loop()
-        for each in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(each, self._heard)
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        at: TracebackType | None,
-    ) -> None:
-        loop = asyncio.get_running_loop()
-        for each in (signal.SIGINT, signal.SIGTERM):
-            loop.remove_signal_handler(each)
-
-    def _heard(self) -> None:
-        if self.asked.is_set():
-            # As safe as any other death: what has to survive is on the disk.
-            os._exit(_INTERRUPTED)
-        self.asked.set()
 
 
 async def check_bind(loaded: Loaded, clock: Clock) -> None:

@@ -126,6 +126,8 @@ class MemoryRoutes:
             content=new.content,
             kind=Kind(new.kind),
             scope=new.scope,
+            trust=new.trust,
+            source=new.source,
             agent=viewer.agent if new.scope is Scope.AGENT else None,
             session_id=new.session_id,
         )

@@ -59,6 +59,7 @@ class TurnRoutes:
         router.get(f"{session}/turns")(self.every)
         router.get("/api/turns")(self.unfinished)
         router.get("/api/turns/{turn_id}")(self.one)
+        router.post("/api/turns/{turn_id}/stop")(self.stop_one)
         router.post(f"{session}/stop")(self.stop)
         router.post(f"{session}/retry")(self.retry)
         router.get(f"{session}/events", response_model=EventList, responses=streaming.RESPONSES)(
@@ -99,6 +100,10 @@ class TurnRoutes:
         if stopped is None:
             raise Busy("Nothing is running.")
         return TurnShape.of(stopped)
+
+    async def stop_one(self, caller: Chatting, turn_id: str) -> TurnShape:
+        """Stop one turn, wherever in its session's line it is; one that has ended stays so."""
+        return TurnShape.of(await self._app.turns.of(caller.owner).stop_turn(TurnId(turn_id)))
 
     async def retry(self, caller: Chatting, session_id: str) -> TurnShape:
         """Let the last turn go on from where it failed, was stopped or ran out."""

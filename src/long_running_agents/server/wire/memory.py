@@ -147,6 +147,10 @@ class NewMemory(Asked):
     """The memory that it corrects or replaces."""
     keep_both: bool = False
     """Whether it is written although something similar is known."""
+    trust: Trust = Trust.USER
+    """Who said it; programs that pass on what they have heard say so."""
+    source: str = Field(default="user", min_length=1, max_length=200, pattern=PLAIN)
+    """Where it came from."""
 
 
 class Correction(Asked):
