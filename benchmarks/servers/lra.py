@@ -12,6 +12,7 @@ from long_running_agents.clock import SystemClock
 from long_running_agents.config import load
 from long_running_agents.domain.tool import Effect
 from long_running_agents.server import serving
+from long_running_agents.server.interrupts import Interrupts
 from long_running_agents.tools.effects import effect
 
 
@@ -29,7 +30,7 @@ async def main(url: str, folder: str) -> None:
     }
     loaded = load(home=folder, environ={"AGENT_MODEL_KEY": "none"}, flags=flags)
     clock = SystemClock()
-    with serving.Interrupts() as interrupts, listening.listening("127.0.0.1", 0) as listener:
+    with Interrupts() as interrupts, listening.listening("127.0.0.1", 0) as listener:
         async with open_app(loaded, toolsets=[tools]) as app:
             await serving.serve(app, clock, listener, interrupts.asked, told)
 

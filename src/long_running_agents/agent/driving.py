@@ -232,6 +232,9 @@ class TurnDriver:
         except LraError as error:
             # A model that cannot be asked, by name.
             return Failed(error)
+        except Exception as error:  # A bug ends one turn, and whoever waits for it is told.
+            log.exception("turn %s failed", turn.id)
+            return Failed(LraError(f"Something broke: {type(error).__name__}: {error}."))
         finally:
             self._chosen.end(key)
 

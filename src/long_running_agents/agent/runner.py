@@ -163,7 +163,13 @@ class TurnRunner:
         if self._recall is None:
             return Recollection("")
         window = self._gauges.of(choices()[0]).holds
-        return await self._recall.of(turn, seen=seen, window=window, new=new)
+        try:
+            return await self._recall.of(turn, seen=seen, window=window, new=new)
+        except LraError:
+            raise
+        except Exception:  # A bug in what a turn can do without must not cost the turn.
+            log.exception("turn %s goes on without recalling anything", turn.id)
+            return Recollection("")
 
     def _allowed(self, client: Collection[str]) -> Callable[[str], bool]:
         allow = self._settings.rules.allow

@@ -94,10 +94,11 @@ class Search:
 
     def _prepare(self, tx: Transaction, viewer: Viewer, query: Query) -> _Prepared:
         space, dimensions = None, 0
-        if self._embedder is not None and self._embedder.dimensions is not None:
-            space = memory_vectors.space(tx, self._embedder.space)
-            dimensions = self._embedder.dimensions
-        shelf = self._shelves.current(tx, space, dimensions)
+        with self._shelves.alone():
+            if self._embedder is not None and self._embedder.dimensions is not None:
+                space = memory_vectors.space(tx, self._embedder.space)
+                dimensions = self._embedder.dimensions
+            shelf = self._shelves.current(tx, space, dimensions)
         allowed = self._sight.eligible(shelf, viewer, query, self._clock.now())
         if query.source is not None:
             allowed = allowed & _from_source(tx, shelf, viewer, query.source)

@@ -8,6 +8,7 @@ that is gone leaves a slot that nobody may see.
 
 import threading
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -72,7 +73,7 @@ class Shelves:
     """Keeps the shelf of one database and one space."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._space: int | None = None
         self._words = 0
         self._clear()
@@ -92,6 +93,14 @@ class Shelves:
         self._names: dict[str, int] = {}
         self._last_name = 0
         self._actors = frozenset[int]()
+
+    def alone(self) -> AbstractContextManager[bool]:
+        """Keep others from the shelf while inside.
+
+        A transaction sees the database as it is at its first read. Whoever reads first in here
+        never sees less than the shelf has, and need not make it again for an older view.
+        """
+        return self._lock
 
     def current(self, tx: Transaction, space: int | None, dimensions: int) -> Shelf:
         """The shelf as of a transaction, for the vectors of one space."""
@@ -196,6 +205,8 @@ class Shelves:
         places = np.minimum(np.searchsorted(known, previous), self._count - 1)
         there = (known[places] == previous) & ~self._gone[places]
         self._before[slots[there]] = places[there]
+        # A new row: a search under way has the old one, in which no slot leads beyond its shelf.
+        self._after = self._after.copy()
         self._after[places[there]] = slots[there]
 
     def _link_again(self) -> None:

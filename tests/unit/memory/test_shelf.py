@@ -175,3 +175,15 @@ def test_a_shelf_that_followed_equals_a_fresh_one(steps):
 
     with tempfile.TemporaryDirectory() as folder:
         asyncio.run(run(Path(folder) / "home"))
+
+
+async def test_a_search_under_way_is_not_led_beyond_its_shelf(memories):
+    shelves = Shelves()
+    first = talk("Ada: hello there")
+    await memories.write_many(ME.owner, first)
+    old = await shelf_of(memories, shelves)
+    await memories.write_many(ME.owner, talk("Bob: good day"))
+    new = await shelf_of(memories, shelves)
+    assert len(new) == len(old) + 1
+    assert new.after.max() == len(old)
+    assert old.after.max() < len(old)
