@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 EXTRAS := .venv-extras
 
 .PHONY: help chat test check unit lint types layers integration contract docs e2e test-extras \
-	test-docker bubblewrap chromium attack attack-docker bench bench-memory bench-sandbox bench-data clean
+	test-docker bubblewrap chromium attack attack-docker bench bench-memory bench-sandbox bench-server bench-data clean
 
 help:
 	@echo "make chat    install and talk to the agent"
@@ -17,6 +17,7 @@ help:
 	@echo "make attack  hostile code, paths, addresses and pages against what must hold them"
 	@echo "make attack-docker  the same in containers, with podman"
 	@echo "make bench   measure, side by side with peers"
+	@echo "make bench-server  the same for many sessions at once"
 	@echo "make bench-memory  the same for memories: what is found, and how fast"
 
 # The stamp is newer than pyproject.toml exactly when the venv matches it.
@@ -59,7 +60,7 @@ chromium:
 	@.ci/chromium
 
 e2e: $(VENV)/.ready bubblewrap chromium
-	@$(BIN)/pytest -q tests/e2e
+	@$(BIN)/pytest -q -n 2 --dist loadfile tests/e2e
 
 check: lint types layers unit
 
@@ -104,6 +105,10 @@ bench: $(VENV)/.ready bubblewrap
 
 bench-sandbox: $(VENV)/.ready bubblewrap
 	@$(BIN)/python -m benchmarks.sandbox
+
+bench-server: $(VENV)/.ready
+	@$(BIN)/python -m benchmarks.server_load
+	@$(BIN)/python -m benchmarks.server_load --alike
 
 bench-data: $(VENV)/.ready
 	@$(BIN)/python -m benchmarks.data_view

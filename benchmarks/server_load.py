@@ -36,13 +36,13 @@ HERTZ = os.sysconf("SC_CLK_TCK")
 class Server:
     """One server process."""
 
-    def __init__(self, python: Path, name: str, url: str, folder: Path) -> None:
+    def __init__(self, python: Path, name: str, url: str, folder: Path, *more: str) -> None:
         folder.mkdir(parents=True)
         self.name = name
         began = time.perf_counter()
         self.log = (folder / "log").open("wb")
         self.process = subprocess.Popen(
-            [str(python), "-m", f"benchmarks.servers.{name}", url, str(folder)],
+            [str(python), "-m", f"benchmarks.servers.{name}", url, str(folder), *more],
             stdout=subprocess.PIPE,
             stderr=self.log,
             cwd=venvs.ROOT,
@@ -255,6 +255,9 @@ def main() -> None:
     options.add_argument("--seconds", type=float, default=8)
     options.add_argument("--rounds", type=int, default=2)
     options.add_argument("--kinds", nargs="+", default=list(KINDS))
+    options.add_argument(
+        "--alike", action="store_true", help="give ours no more than the other has: one tool"
+    )
     options.add_argument("--only", choices=["lra", "agno"])
     given = options.parse_args()
     python = venvs.ready()
@@ -263,7 +266,9 @@ def main() -> None:
     servers: list[Server] = []
     try:
         with Model(python, folder) as model:
-            servers.extend(Server(python, name, model.url, folder / name) for name in names)
+            for name in names:
+                more = ["alike"] if given.alike and name == "lra" else []
+                servers.append(Server(python, name, model.url, folder / name, *more))
             for server in servers:
                 idle(server, 5)
             for clients in given.clients:

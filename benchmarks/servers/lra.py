@@ -16,7 +16,7 @@ from long_running_agents.server.interrupts import Interrupts
 from long_running_agents.tools.effects import effect
 
 
-async def main(url: str, folder: str) -> None:
+async def main(url: str, folder: str, alike: str = "") -> None:
     tools: FunctionToolset[None] = FunctionToolset()
 
     @tools.tool_plain(metadata=effect(Effect.ONCE))
@@ -28,6 +28,9 @@ async def main(url: str, folder: str) -> None:
         "agent.model.model_id": "scripted",
         "agent.model.base_url": url,
     }
+    if alike:
+        # No more than the other has: one tool, and no memory beyond the session.
+        flags |= {"agent.tools.allow": ["step"], "memory.enabled": False}
     loaded = load(home=folder, environ={"AGENT_MODEL_KEY": "none"}, flags=flags)
     clock = SystemClock()
     with Interrupts() as interrupts, listening.listening("127.0.0.1", 0) as listener:
