@@ -194,12 +194,14 @@ class SessionService:
             lambda tx: events.newest(tx, self._owner, limit=limit, types=types, before=before)
         )
 
-    async def turns(self, session_id: SessionId) -> Sequence[Turn]:
+    async def turns(
+        self, session_id: SessionId, *, limit: int | None = None, offset: int = 0
+    ) -> Sequence[Turn]:
         """A session's turns, in order."""
 
         def work(tx: Transaction) -> list[Turn]:
             self._mine(tx, session_id)
-            return turns.of_session(tx, session_id)
+            return turns.of_session(tx, session_id, limit=limit, offset=offset)
 
         return await self._database.read(work)
 

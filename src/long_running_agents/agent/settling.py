@@ -89,11 +89,7 @@ def _done(turn: Turn, text: str, model: str) -> TurnDone:
         text=text,
         iterations=spent.steps,
         model=model,
-        usage=UsageTotals(
-            input_tokens=spent.input_tokens,
-            output_tokens=spent.output_tokens,
-            cost=float(spent.cost) if spent.cost else None,
-        ),
+        usage=UsageTotals.of(spent),
         mode=turn.mode,
     )
 

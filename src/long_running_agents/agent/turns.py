@@ -134,7 +134,7 @@ class TurnService:
         if sessions.find(tx, session_id) is not None:
             known = sessions.get(tx, session_id, owner=self._owner)
             if known.title == UNTITLED:
-                sessions.rename(tx, session_id, title_from(text))
+                sessions.rename(tx, session_id, title_from(tx.redact(text)))
             return known
         now = self._clock.now()
         session = Session(

@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, TypeAdapter
 
+from long_running_agents.domain.budget import Spent
 from long_running_agents.domain.ids import SessionId, TurnId
 
 
@@ -201,6 +202,15 @@ class UsageTotals(_Shape):
     output_tokens: int
     cost: float | None
     """US dollars; None when no request of the turn had a known price."""
+
+    @classmethod
+    def of(cls, spent: Spent) -> "UsageTotals":
+        """What was spent, as listeners are told it."""
+        return cls(
+            input_tokens=spent.input_tokens,
+            output_tokens=spent.output_tokens,
+            cost=float(spent.cost) if spent.cost else None,
+        )
 
 
 class TurnDone(_Shape):

@@ -88,7 +88,7 @@ def api(
         MetricsRoutes(metrics or Metrics(app, clock)),
         LoginRoutes(door),
         TokenRoutes(door.tokens, app.settings.owner),
-        ChatRoutes(app),
+        ChatRoutes(app, switching),
         TurnRoutes(app),
         SessionRoutes(app, switching),
         TaskRoutes(app),
@@ -102,7 +102,7 @@ def api(
         ModelListRoutes(app, clock),
         CompletionRoutes(app, clock),
         ResponseRoutes(app, clock),
-        Sockets(app),
+        Sockets(app, switching),
         McpRoutes(app, clock, door.connections),
     )
     for routes in every:

@@ -1,6 +1,7 @@
 """The porch: a WebSocket for each window on a session, with one reader and one writer."""
 
 import asyncio
+from abc import ABC, abstractmethod
 from collections import deque
 from typing import Annotated
 
@@ -22,6 +23,7 @@ from long_running_agents.domain.token import Caller, Scope
 from long_running_agents.domain.turn import Terms
 from long_running_agents.errors import Busy, LraError, NotFound, UsageError
 from long_running_agents.server.callers import caller_of, check
+from long_running_agents.server.switching import Switching
 from long_running_agents.server.wire import heard as wire
 from long_running_agents.server.wire import incoming
 from long_running_agents.server.wire.incoming import (
@@ -50,8 +52,9 @@ _LEFT = (WebSocketDisconnect, WebSocketDisconnected)
 class Sockets:
     """The WebSockets of an open home."""
 
-    def __init__(self, app: App) -> None:
+    def __init__(self, app: App, switching: Switching) -> None:
         self._app = app
+        self._switching = switching
 
     def router(self) -> APIRouter:
         """Where clients connect; the fixed name first, or it would be taken for a session's."""
@@ -70,8 +73,8 @@ class Sockets:
             await _refuse(socket, error)
             return
         await socket.accept(subprotocol=_subprotocol(socket))
-        window = Window(socket, self._app, caller, key, known if after is None else after)
-        await window.run()
+        begin = known if after is None else after
+        await Window(socket, self._app, self._switching, caller, key, begin).run()
 
     async def activity(self, socket: WebSocket) -> None:
         """Hear all sessions."""
@@ -93,7 +96,7 @@ class Sockets:
             return 0
 
 
-class Pipe:
+class Pipe(ABC):
     """One reader and one writer: whoever has something to say leaves it for the writer."""
 
     def __init__(self, socket: WebSocket) -> None:
@@ -121,13 +124,13 @@ class Pipe:
         self._replies.append(text)
         self._news.set()
 
+    @abstractmethod
     async def understood(self, text: str) -> None:
         """Do what a client asks for."""
-        raise NotImplementedError
 
+    @abstractmethod
     async def next(self) -> str | None:
         """What else there is to write; None when there is nothing right now."""
-        raise NotImplementedError
 
     async def _read(self) -> None:
         while len(self._replies) < _MOST_REPLIES:
@@ -159,9 +162,16 @@ class Window(Pipe):
     """A window on one session."""
 
     def __init__(
-        self, socket: WebSocket, app: App, caller: Caller, session_id: SessionId, after: int
+        self,
+        socket: WebSocket,
+        app: App,
+        switching: Switching,
+        caller: Caller,
+        session_id: SessionId,
+        after: int,
     ) -> None:
         super().__init__(socket)
+        self._switching = switching
         self._caller = caller
         self._session_id = session_id
         self._turns = app.turns.of(caller.owner)
@@ -191,8 +201,7 @@ class Window(Pipe):
         key = self._session_id
         match asked:
             case Message():
-                terms = Terms(mode=asked.mode, key=asked.key)
-                await self._turns.start(key, asked.content, model=asked.model, terms=terms)
+                await self._start(asked)
             case Stop():
                 if await self._turns.stop(key) is None:
                     raise Busy("Nothing is running.")
@@ -217,6 +226,12 @@ class Window(Pipe):
                 raise Busy("No plan waits for an answer.")
             case Ping():
                 self.reply(wire.aside("pong"))
+
+    async def _start(self, asked: Message) -> None:
+        # A name may say where a conversation is sent.
+        model = None if asked.model is None else await self._switching.nameable(asked.model)
+        terms = Terms(mode=asked.mode, key=asked.key)
+        await self._turns.start(self._session_id, asked.content, model=model, terms=terms)
 
     def _resume(self, after: int) -> None:
         """Send what was missed before this window began to listen, each event once."""

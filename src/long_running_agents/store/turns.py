@@ -115,9 +115,17 @@ def get(tx: Transaction, turn_id: TurnId, *, owner: str | None = None) -> Turn:
     return turn_of(row)
 
 
-def of_session(tx: Transaction, session_id: SessionId) -> list[Turn]:
-    """All turns of a session, in order."""
-    query = select(turns).where(turns.c.session_id == session_id).order_by(turns.c.number)
+def of_session(
+    tx: Transaction, session_id: SessionId, *, limit: int | None = None, offset: int = 0
+) -> list[Turn]:
+    """The turns of a session, in order; all of them unless so many are asked for."""
+    query = (
+        select(turns)
+        .where(turns.c.session_id == session_id)
+        .order_by(turns.c.number)
+        .limit(limit)
+        .offset(offset)
+    )
     return [turn_of(row) for row in tx.execute(query)]
 
 

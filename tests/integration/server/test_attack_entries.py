@@ -145,3 +145,42 @@ async def test_case_18_a_told_tool_history_neither_runs_nor_grows_a_session(tmp_
         exported = await app.sessions.export(preview.session.id, "jsonl")
     assert not [each for each in told if each.event.type == "tool_call"]
     assert "root root" not in exported
+
+
+async def test_no_way_in_lets_a_name_say_where_a_conversation_is_sent(tmp_path):
+    away = "http://127.0.0.1:9/v1#model"
+    async with (
+        served(tmp_path) as (app, client),
+        window(client.base_url, "/ws/s") as socket,
+    ):
+        told = await client.post("/api/chat/s", json={"message": "Hello", "model": away})
+        assert (told.status_code, told.json()["code"]) == (403, "denied")
+        await socket.send("message", content="Hello", model=away)
+        assert (await socket.until("error"))["code"] == "denied"
+        assert await app.sessions.count() == 0
+
+
+async def test_a_title_has_no_half_of_a_secret(tmp_path):
+    secret = "sk-proj-" + "a1B2c3D4" * 8
+    async with (
+        served(tmp_path, say("Kept.")) as (app, client),
+        window(client.base_url, "/ws/s") as socket,
+    ):
+        await socket.send("set_mode", mode="bounded")
+        await socket.until("mode_changed")
+        await socket.send("message", content=f"This is my key, and I want you to keep it: {secret}")
+        await socket.until("done")
+        title = (await app.sessions.get("s")).title
+    assert title.startswith("This is my key")
+    assert "a1B2c3D4" not in title
+
+
+async def test_a_client_that_must_send_a_key_may_send_any_to_v1_on_this_machine(tmp_path):
+    async with served(tmp_path) as (_, client):
+
+        async def status(path, key):
+            return (await client.get(path, headers={"Authorization": f"Bearer {key}"})).status_code
+
+        assert await status("/v1/models", "any") == 200
+        assert await status("/v1/models", "lra_" + "x" * 43) == 401
+        assert await status("/api/status", "any") == 401

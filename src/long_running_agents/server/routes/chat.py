@@ -17,6 +17,7 @@ from long_running_agents.server import streaming
 from long_running_agents.server.bodies import JsonRoute
 from long_running_agents.server.callers import Chatting
 from long_running_agents.server.failures import ErrorBody, response
+from long_running_agents.server.switching import Switching
 from long_running_agents.server.wire.incoming import LONGEST
 from long_running_agents.server.wire.turns import Answer, TurnShape
 
@@ -55,8 +56,9 @@ class FailedTurn(ErrorBody):
 class ChatRoutes:
     """Say something, and hear what comes of it."""
 
-    def __init__(self, app: App) -> None:
+    def __init__(self, app: App, switching: Switching) -> None:
         self._app = app
+        self._switching = switching
 
     def router(self) -> APIRouter:
         """What can be asked."""
@@ -90,11 +92,13 @@ class ChatRoutes:
         """
         session = accept_session(session_id)
         turns = self._app.turns.of(caller.owner)
+        # A name may say where a conversation is sent.
+        model = None if asked.model is None else await self._switching.nameable(asked.model)
         turn = await turns.start(
             session,
             asked.message,
             attended=asked.attended,
-            model=asked.model,
+            model=model,
             terms=Terms(mode=asked.mode, key=key),
         )
         if streaming.wants_stream(accept):

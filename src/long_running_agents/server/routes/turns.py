@@ -75,9 +75,10 @@ class TurnRoutes:
         offset: Annotated[int, Query(ge=0, le=_MOST)] = 0,
     ) -> TurnList:
         """List a session's turns."""
-        found = await self._app.sessions.of(caller.owner).turns(SessionId(session_id))
-        page = found[offset : offset + limit]
-        return TurnList(turns=[TurnShape.of(turn) for turn in page], total=len(found))
+        sessions, key = self._app.sessions.of(caller.owner), SessionId(session_id)
+        total = (await sessions.preview(key)).turns
+        page = await sessions.turns(key, limit=limit, offset=offset)
+        return TurnList(turns=[TurnShape.of(turn) for turn in page], total=total)
 
     async def unfinished(self, caller: Reading) -> TurnList:
         """List the turns of all sessions that run or are in line."""

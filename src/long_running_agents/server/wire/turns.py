@@ -72,7 +72,7 @@ class TurnShape(BaseModel):
             error=turn.error,
             iterations=turn.spent.steps,
             tool_calls=turn.spent.tool_calls,
-            usage=usage_of(turn),
+            usage=UsageTotals.of(turn.spent),
             created_at=turn.created_at,
             ended_at=turn.ended_at,
         )
@@ -120,7 +120,7 @@ class Answer(BaseModel):
             text=turn.answer,
             iterations=turn.spent.steps,
             model=answered or "",
-            usage=usage_of(turn),
+            usage=UsageTotals.of(turn.spent),
             mode=turn.mode,
             approvals=[Question.of(approval) for approval in rest.questions],
         )
@@ -151,13 +151,3 @@ class Standing(Answer):
             created_at=turn.created_at,
             ended_at=turn.ended_at,
         )
-
-
-def usage_of(turn: Turn) -> UsageTotals:
-    """What a turn used."""
-    spent = turn.spent
-    return UsageTotals(
-        input_tokens=spent.input_tokens,
-        output_tokens=spent.output_tokens,
-        cost=float(spent.cost) if spent.cost else None,
-    )
