@@ -13,38 +13,49 @@ from long_running_agents.testing import FrozenClock, ScriptedModel, call, make_a
 pytestmark = pytest.mark.anyio
 
 
-def fill(engine):
-    """Leave no room for one more page, on every connection."""
+class Disk:
+    """A disk that may have no room for one more page, on any connection."""
 
-    def limit(connection):
-        pages = connection.exec_driver_sql("PRAGMA page_count").scalar_one()
-        connection.exec_driver_sql(f"PRAGMA max_page_count = {pages}")
+    def __init__(self):
+        self.full = False
 
-    sa.event.listen(engine, "begin", limit)
-    return lambda: sa.event.remove(engine, "begin", limit)
+    def limit(self, connection):
+        if self.full:
+            pages = connection.exec_driver_sql("PRAGMA page_count").scalar_one()
+            connection.exec_driver_sql(f"PRAGMA max_page_count = {pages}")
 
 
-async def test_a_full_disk_is_reported_and_the_turn_goes_on_when_there_is_room(tmp_path):
+@pytest.fixture
+def disk():
+    """Listens before any database is open: listeners must not change while one is at work."""
+    disk = Disk()
+    sa.event.listen(sa.Engine, "begin", disk.limit)
+    yield disk
+    sa.event.remove(sa.Engine, "begin", disk.limit)
+
+
+async def test_a_full_disk_is_reported_and_the_turn_goes_on_when_there_is_room(tmp_path, disk):
     words = "word " * 20_000
     model = ScriptedModel([say(words), say("There is room again.")])
     async with make_app(tmp_path, model=model) as app:
         turn = await app.turns.start(SESSION, "Write a lot")
-        fill(app.database.engine)
+        disk.full = True
         with pytest.raises(StorageFailed, match="No room left"):
             await app.turns.settled(turn.id)
+    disk.full = False
     async with make_app(tmp_path, model=model) as app:
         turn = await app.turns.settled(turn.id)
         assert turn.status is TurnStatus.DONE
         assert turn.answer == "There is room again."
 
 
-async def test_a_message_that_finds_no_room_is_refused_and_not_half_accepted(tmp_path):
+async def test_a_message_that_finds_no_room_is_refused_and_not_half_accepted(tmp_path, disk):
     async with make_app(tmp_path, model=ScriptedModel([say("ok"), say("ok")])) as app:
         await ended(app, "hello")
-        make_room = fill(app.database.engine)
+        disk.full = True
         with pytest.raises(StorageFailed):
             await app.turns.start(SESSION, "x" * 100_000)
-        make_room()
+        disk.full = False
         assert [turn.prompt for turn in await app.sessions.turns(SESSION)] == ["hello"]
 
 

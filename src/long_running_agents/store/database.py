@@ -123,7 +123,8 @@ class Database:
         try:
             yield self._connections[thread]
         except BaseException:
-            # Whatever state it is in now, the next transaction does not find out.
+            # Whatever state it is in now, the next transaction does not find out: the pool rolls
+            # back what was begun, also by a transaction whose beginning failed.
             self._connections.pop(thread).close()
             raise
 
@@ -139,7 +140,6 @@ def _engine(path: Path, read_only: bool, synchronous: str, busy_seconds: float) 
         url,
         connect_args={"check_same_thread": False, "timeout": busy_seconds},
         pool_size=_READERS + 1,
-        pool_reset_on_return=None,
     )
 
     def prepare(connection: sqlite3.Connection, _: object) -> None:

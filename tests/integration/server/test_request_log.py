@@ -28,7 +28,7 @@ async def test_a_turn_is_found_by_the_request_that_began_it(tmp_path):
         one = asyncio.create_task(
             client.post("/api/chat/s", json={"message": "One"}, headers=first)
         )
-        async with window(client.base_url, "/ws/s") as socket:
+        async with window(client.base_url, "/ws/s?after=0") as socket:
             await socket.until("thinking")
             # Waits in line behind the other, in the same session.
             two = asyncio.create_task(

@@ -37,6 +37,19 @@ def limit_pages(database, extra):
     return lambda: event.remove(database.engine, "begin", limit)
 
 
+async def test_a_transaction_that_breaks_while_it_begins_is_not_in_the_way_of_the_next(database):
+    def break_it(_):
+        raise RuntimeError("broken after BEGIN")
+
+    event.listen(database.engine, "begin", break_it)
+    with pytest.raises(RuntimeError):
+        await database.write(lambda tx: note(tx, "never"))
+    event.remove(database.engine, "begin", break_it)
+
+    await database.write(lambda tx: note(tx, "next"))
+    assert await database.read(notes) == ["next"]
+
+
 async def test_a_write_is_on_disk_when_it_returns(database):
     await database.write(lambda tx: note(tx, "one"))
 
