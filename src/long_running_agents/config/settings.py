@@ -78,6 +78,8 @@ class ToolSwitches(_Section):
     """The table viewer."""
     pyexe: bool = True
     """The Python tool."""
+    skills: bool = True
+    """Skills, and the tools that make them."""
 
 
 class ToolRule(_Section):
@@ -122,6 +124,31 @@ class ToolSettings(_Section):
     """Switches for whole families."""
 
 
+class SkillSettings(_Section):
+    """Tools that are made, not shipped."""
+
+    approval: Literal["person", "auto"] = "person"
+    """Who lets a skill be used: a person, or its review and trial alone."""
+    offered: int = Field(default=10, ge=0, le=100)
+    """How many are offered to the model at once; the others it finds by searching."""
+    offered_tokens: int = Field(default=1500, ge=100)
+    """Tokens that those may take in a request."""
+    failures: int = Field(default=5, ge=0)
+    """Failures in a row after which one is disabled; 0 means never."""
+    timeout: float = Field(default=30.0, gt=0, le=600)
+    """Seconds one call may take, unless the skill says otherwise."""
+    memory: int = Field(default=512, ge=32)
+    """Megabytes one call may use, unless the skill says otherwise."""
+    allowed_imports: tuple[str, ...] = (
+        "abc", "asyncio", "base64", "bisect", "calendar", "cmath", "collections", "contextlib",
+        "copy", "csv", "dataclasses", "datetime", "decimal", "difflib", "enum", "fractions",
+        "functools", "hashlib", "heapq", "html", "io", "itertools", "json", "math", "numbers",
+        "operator", "pathlib", "random", "re", "statistics", "string", "textwrap", "time", "typing",
+        "unicodedata", "urllib.parse", "uuid", "zoneinfo", "numpy", "pandas",
+    )  # fmt: skip
+    """Modules that skills may import; the sandbox is the wall, this is what a review lets pass."""
+
+
 class LimitSettings(_Section):
     """What one turn may use. Unset means no limit."""
 
@@ -157,6 +184,8 @@ class AgentSettings(_Section):
     """Which model answers."""
     tools: ToolSettings = ToolSettings()
     """What the model may call."""
+    skills: SkillSettings = SkillSettings()
+    """Tools that are made, not shipped."""
     max_loop_iterations: int = Field(default=15, ge=1)
     """Steps one turn may take."""
     limits: LimitSettings = LimitSettings()

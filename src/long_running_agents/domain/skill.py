@@ -1,0 +1,280 @@
+"""A skill: a tool that was made, not shipped. It is reviewed, tried, approved, and versioned."""
+
+import hashlib
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from long_running_agents.domain.ids import SessionId, TurnId
+
+Json = dict[str, Any]
+
+NAME = re.compile(r"[a-z][a-z0-9_]{1,63}")
+"""What a function may be called as a tool: every provider takes such a name."""
+GUIDE_NAME = re.compile(r"[a-z0-9](?:[a-z0-9]|-(?=[a-z0-9])){0,63}")
+"""What a guide may be called; it is the name of its folder, too."""
+
+
+class Kind(StrEnum):
+    """What a skill is made of."""
+
+    FUNCTION = "function"
+    """A typed Python function, used as a tool."""
+    GUIDE = "guide"
+    """A folder with instructions (SKILL.md), and scripts perhaps."""
+
+
+class Origin(StrEnum):
+    """Who brought a version."""
+
+    MODEL = "model"
+    PERSON = "person"
+    FILE = "file"
+    """Somebody put it into the workspace."""
+    LIBRARY = "library"
+    """A program that uses this package."""
+    IMPORT = "import"
+    REFLECTION = "reflection"
+
+
+class Standing(StrEnum):
+    """What a person, or the policy, has said about a version."""
+
+    PROPOSED = "proposed"
+    APPROVED = "approved"
+    REJECTED = "rejected"
+
+
+class Severity(StrEnum):
+    """How bad a finding is."""
+
+    ERROR = "error"
+    """It cannot be a skill like this."""
+    WARNING = "warning"
+    """Nobody but a person may let it pass."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """Something that a review has found."""
+
+    message: str
+    repair: str
+    """What to do about it."""
+    line: int = 0
+    """The line of the source; 0 when it is about the whole."""
+    severity: Severity = Severity.ERROR
+
+    def __str__(self) -> str:
+        where = f"line {self.line}: " if self.line else ""
+        return f"{where}{self.message} {self.repair}".rstrip()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Example:
+    """A call to try a function with."""
+
+    args: Json
+    result: Any = None
+    """What it must return, if that is known."""
+    checked: bool = False
+    """Whether it is known."""
+    derived: bool = False
+    """Whether nobody gave it: it was made from the signature, and may make no sense."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What one call may use."""
+
+    timeout: float = 30.0
+    """Seconds."""
+    memory: int = 512
+    """Megabytes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Interface:
+    """What a function tells of itself, read from its source."""
+
+    function: str
+    """The name in the source."""
+    description: str
+    parameters: Json
+    """The JSON Schema of its arguments."""
+    returns: Json | None = None
+    """The JSON Schema of its result; None when it can be anything."""
+    is_async: bool = False
+    context: str = ""
+    """The parameter that takes the context of the call; empty when it takes none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """One call of a trial."""
+
+    args: Json
+    shown: str = ""
+    """What came back, shortened."""
+    error: str = ""
+    """Why it failed; empty when it did not."""
+    derived: bool = False
+    duration_ms: float = 0.0
+    memory: int = 0
+    """Bytes it used at most; 0 when nobody could tell."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """How a version fared in the sandbox."""
+
+    at: datetime
+    passed: bool
+    reason: str = ""
+    """Why it did not pass."""
+    attempts: tuple[Attempt, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class File:
+    """A file of a guide."""
+
+    path: str
+    content: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Brought:
+    """From where a version came."""
+
+    origin: Origin
+    session_id: SessionId | None = None
+    turn_id: TurnId | None = None
+    call_id: str = ""
+    """The tool call that proposed it; a no to that call is a no to the version."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """A skill as somebody wishes it; nothing of it has been looked at."""
+
+    source: str
+    """Python; of a guide, its SKILL.md."""
+    brought: Brought
+    kind: Kind = Kind.FUNCTION
+    name: str = ""
+    """What the tool is to be called; the function's own name unless given."""
+    function: str = ""
+    """Which function of the source; the only public one unless given."""
+    description: str = ""
+    """Instead of the docstring."""
+    examples: tuple[Example, ...] = ()
+    limits: Limits = field(default_factory=Limits)
+    safe_mode: bool = True
+    """Whether only allowed modules may be imported."""
+    allowed_imports: tuple[str, ...] | None = None
+    """Instead of the allowed modules of the settings."""
+    input_schema: Json | None = None
+    """What its arguments were declared to be, beside what the signature says."""
+    output_schema: Json | None = None
+    """What its result was declared to be."""
+    is_async: bool | None = None
+    requires_context: bool | None = None
+    label: str = ""
+    """What its maker calls this version, such as 1.0."""
+    files: tuple[File, ...] = ()
+    """The other files of a guide."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Version:
+    """One version of a skill. Nothing of it ever changes but its standing."""
+
+    owner: str
+    name: str
+    number: int
+    kind: Kind
+    digest: str
+    """The sha256 of what it is made of."""
+    source: str
+    interface: Interface
+    limits: Limits
+    safe_mode: bool
+    allowed_imports: tuple[str, ...]
+    examples: tuple[Example, ...]
+    files: tuple[File, ...]
+    label: str
+    brought: Brought
+    created_at: datetime
+    warnings: tuple[Finding, ...]
+    trial: Trial
+    standing: Standing
+    decided_by: str = ""
+    decided_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Skill:
+    """A skill with what has become of it."""
+
+    owner: str
+    name: str
+    kind: Kind
+    enabled: bool
+    version: int | None
+    """The version in use; None while none was approved."""
+    newest: int
+    proposed: int | None
+    """The newest version that waits for an answer."""
+    description: str
+    created_at: datetime
+    updated_at: datetime
+    calls: int = 0
+    failures: int = 0
+    failures_in_a_row: int = 0
+    used_at: datetime | None = None
+    note: str = ""
+    """Why it is disabled."""
+
+    @property
+    def state(self) -> str:
+        """In a word: enabled, disabled or proposed."""
+        if self.enabled:
+            return "enabled"
+        return "proposed" if self.version is None else "disabled"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """A file among the skills that cannot be one."""
+
+    owner: str
+    path: str
+    """Relative to the workspace."""
+    digest: str
+    error: str
+    seen_at: datetime
+
+
+def digest_of(source: str, files: Sequence[File] = ()) -> str:
+    """The sha256 of what a skill is made of."""
+    if not files:
+        return hashlib.sha256(source.encode("utf-8", "surrogatepass")).hexdigest()
+    parts = [["SKILL.md", source], *([file.path, file.content] for file in files)]
+    return hashlib.sha256(json.dumps(sorted(parts)).encode()).hexdigest()
+
+
+def same(version: Version, draft: Draft, digest: str, allowed_imports: Sequence[str]) -> bool:
+    """Whether a draft is a version that there is already."""
+    return (
+        version.digest == digest
+        and version.limits == draft.limits
+        and version.safe_mode == draft.safe_mode
+        and (not draft.safe_mode or set(version.allowed_imports) == set(allowed_imports))
+        and draft.function in ("", version.interface.function)
+        and draft.description in ("", version.interface.description)
+    )

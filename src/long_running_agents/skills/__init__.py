@@ -1,0 +1,1 @@
+"""Skills: tools that are made, reviewed, tried and approved."""
