@@ -1,7 +1,7 @@
 """The composition root: opens the rooms, hands each what it needs, closes them in reverse."""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 
 import httpx2
@@ -47,9 +47,10 @@ from long_running_agents.store import cards, events, lacks
 from long_running_agents.store.database import Database
 from long_running_agents.store.opening import open_database
 from long_running_agents.tools.catalog import switched_on
-from long_running_agents.tools.deps import MakeDeps, Tell, TurnDeps
+from long_running_agents.tools.deps import Consent, MakeDeps, Tell, TurnDeps
 from long_running_agents.tools.hands import AllHands
 from long_running_agents.tools.mcp import foreign_servers, tools_of
+from long_running_agents.tools.workshop import Workshop, workshop_of
 
 __all__ = ["App", "open_app", "open_memories"]
 
@@ -78,6 +79,8 @@ class App:
     """Waits until every turn that came to rest is remembered."""
     servers: Servers
     """Foreign servers whose tools may be used."""
+    workshop: Workshop | None
+    """Where skills are made and kept; None when they are switched off."""
 
     @property
     def settings(self) -> Settings:
@@ -114,36 +117,57 @@ async def open_app(
         open_database(loaded, clock) as database,
         _client(loaded) as client,
         _watched(loaded, home) as tracing,
+        AsyncExitStack() as closing,
     ):
         findings = await _findings(loaded, database, clock)
+        closing.push_async_callback(findings.close)
         windows = windows or await _known_windows(loaded, model, client, findings)
         models = _models(loaded, model, client, findings)
         settings = run_settings(loaded, model, windows)
         settings = replace(settings, rules=servers.ruled(settings.rules))
-        memories = _memories(loaded, database, client, clock)
-        remembering = _remembering(loaded, memories, clock)
-        hands = AllHands(loaded, client, clock, servers)
+        parts = _parts(loaded, database, client, clock, servers, toolsets, closing)
         tools = [switched_on(loaded.settings), *toolsets, *tools_of(servers, loaded)]
-        app = _assemble(loaded, database, models, settings, tools, clock, remembering, hands)
+        if parts.workshop is not None:
+            tools.append(parts.workshop.toolset)
+        app = _assemble(loaded, parts, models, settings, tools)
         if tracing is not None:
             app.onlookers.attend(tracing)
         engine = LocalEngine({WORK: app.driver.run}, clock)
-        try:
-            if remembering is None:
-                await app.driver.open(engine)
-            else:
-                remembering.open()
-                await app.driver.open(engine, settled=remembering.nudge)
-            yield app
-        finally:
-            app.driver.close()
-            await engine.close()
-            await hands.close()
-            if remembering is not None:
-                await remembering.close()
-            if memories is not None:
-                await memories.close()
-            await findings.close()
+        closing.push_async_callback(engine.close)
+        closing.callback(app.driver.close)
+        if parts.remembering is None:
+            await app.driver.open(engine)
+        else:
+            parts.remembering.open()
+            await app.driver.open(engine, settled=parts.remembering.nudge)
+        if parts.workshop is not None:
+            parts.workshop.filing.nudge(loaded.settings.owner)
+        yield app
+
+
+def _parts(
+    loaded: Loaded,
+    database: Database,
+    client: httpx2.AsyncClient,
+    clock: Clock,
+    servers: Servers,
+    toolsets: Sequence[AbstractToolset[TurnDeps]],
+    closing: AsyncExitStack,
+) -> "_Parts":
+    """Make what most rooms need, and have it closed in reverse."""
+    memories = _memories(loaded, database, client, clock)
+    if memories is not None:
+        closing.push_async_callback(memories.close)
+    remembering = _remembering(loaded, memories, clock)
+    if remembering is not None:
+        closing.push_async_callback(remembering.close)
+    hands = AllHands(loaded, client, clock, servers)
+    closing.push_async_callback(hands.close)
+    hub = _hub(database)
+    workshop = workshop_of(loaded, database, clock, hands, toolsets=toolsets, announce=hub.publish)
+    if workshop is not None:
+        closing.push_async_callback(workshop.close)
+    return _Parts(database, clock, hub, hands, remembering, workshop)
 
 
 @asynccontextmanager
@@ -187,33 +211,49 @@ def _remembering(loaded: Loaded, memories: Memories | None, clock: Clock) -> Rem
     return Remembering(memories, loaded.settings.agent.name, clock, mirrors)
 
 
-def _assemble(
-    loaded: Loaded,
-    database: Database,
-    models: ModelSource,
-    settings: RunSettings,
-    tools: Sequence[AbstractToolset[TurnDeps]],
-    clock: Clock,
-    remembering: Remembering | None,
-    hands: AllHands,
-) -> App:
-    """Put the rooms together, each with what it needs."""
-    hub = Hub(
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """What most rooms need something of."""
+
+    database: Database
+    clock: Clock
+    hub: Hub
+    hands: AllHands
+    remembering: Remembering | None
+    workshop: Workshop | None
+
+    @property
+    def memories(self) -> Memories | None:
+        return None if self.remembering is None else self.remembering.memories
+
+
+def _hub(database: Database) -> Hub:
+    return Hub(
         lambda session, owner, seq, limit: database.read(
             lambda tx: events.after(tx, session, seq, owner=owner, limit=limit)
         )
     )
+
+
+def _assemble(
+    loaded: Loaded,
+    parts: _Parts,
+    models: ModelSource,
+    settings: RunSettings,
+    tools: Sequence[AbstractToolset[TurnDeps]],
+) -> App:
+    """Put the rooms together, each with what it needs."""
+    database, clock, hub, remembering = parts.database, parts.clock, parts.hub, parts.remembering
     onlookers = Onlookers()
     hub.attend(onlookers.heard)
     chosen = SessionModels()
-    memories = None if remembering is None else remembering.memories
     runner = TurnRunner(
         database=database,
         hub=hub,
         clock=clock,
         toolsets=tools,
         settings=settings,
-        deps=_deps(loaded.settings, database, hub, clock, memories, hands),
+        deps=_deps(loaded.settings, parts),
         recall=_recall(loaded.settings, hub, remembering),
         onlookers=onlookers,
     )
@@ -240,39 +280,36 @@ def _assemble(
         ),
         turns=TurnService(database, hub, clock, driver, loaded.settings.owner),
         driver=driver,
-        hands=hands,
+        hands=parts.hands,
         onlookers=onlookers,
         models=models,
-        memories=memories,
+        memories=parts.memories,
         remembered=_at_once if remembering is None else remembering.ready,
-        servers=hands.servers,
+        servers=parts.hands.servers,
+        workshop=parts.workshop,
     )
 
 
-def _deps(
-    settings: Settings,
-    database: Database,
-    hub: Hub,
-    clock: Clock,
-    memories: Memories | None,
-    hands: AllHands,
-) -> MakeDeps:
+def _deps(settings: Settings, parts: _Parts) -> MakeDeps:
     """What the tools of any turn can touch."""
+    workshop = parts.workshop
 
-    def make(turn: Turn, taint: Tell) -> TurnDeps:
-        own = hands.of(turn.owner)
+    def make(turn: Turn, taint: Tell, consent: Consent) -> TurnDeps:
+        own = parts.hands.of(turn.owner)
         return TurnDeps(
             turn=turn,
-            clock=clock,
-            database=database,
-            announce=hub.publish,
+            clock=parts.clock,
+            database=parts.database,
+            announce=parts.hub.publish,
             owner=turn.owner,
             agent=settings.agent.name,
-            memories=memories,
+            memories=parts.memories,
             workspace=own.workspace,
             sandboxes=own.sandboxes,
             web=own.web,
+            skills=None if workshop is None else workshop.library.of(turn.owner),
             taint=taint,
+            consent=consent,
         )
 
     return make

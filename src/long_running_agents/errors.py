@@ -6,7 +6,8 @@
     ├── UsageError            the caller asked for something that cannot be; change the request
     │   ├── ConfigError       a setting is wrong; change the file, key or variable it names
     │   ├── Misdirected       the request names a host that is not this server; use its own name
-    │   └── TooLarge          the request is too long; send less
+    │   ├── TooLarge          the request is too long; send less
+    │   └── SkillRefused      a review or a trial found fault with a skill; mend what it names
     ├── NotFound              no such session, turn, task …; list them and pick another
     ├── Unauthorized          nobody knows who asks; send a token
     ├── Denied                a person or a policy said no
@@ -23,6 +24,7 @@
     │   ├── StorageFailed     the disk is full, read-only or locked; nothing was half-written
     │   ├── ServerAway        the server that was joined does not answer; start it again
     │   └── SandboxUnavailable  foreign code cannot be run here; the hint is what mends it
+    ├── SkillFailed           a skill broke while it ran; look at its error, then mend or disable it
     ├── NotConfigured         nothing to work with yet; the hint is the command that mends it
     └── CorruptData           our own data cannot be trusted; stop, and restore a backup
         └── NewerDatabase     the database was written by a newer version; upgrade the program
@@ -87,6 +89,20 @@ class TooLarge(UsageError):
 
     code = "too_large"
     http_status = 413
+
+
+class SkillRefused(UsageError):
+    """A review or a trial found fault with a skill."""
+
+    code = "skill_refused"
+    http_status = 422
+
+
+class SkillFailed(LraError):
+    """A skill broke while it ran."""
+
+    code = "skill_failed"
+    http_status = 424
 
 
 class NotFound(LraError):

@@ -16,7 +16,7 @@ from long_running_agents.domain.judgement import Judgement
 from long_running_agents.domain.policy import By, Ruling
 from long_running_agents.domain.turn import Turn, TurnStatus
 from long_running_agents.errors import UsageError
-from long_running_agents.store import approvals, decisions, events, grants, sessions, turns
+from long_running_agents.store import approvals, decisions, events, grants, sessions, skills, turns
 from long_running_agents.store.database import Transaction
 
 
@@ -130,6 +130,8 @@ def _settle(tx: Transaction, asked: Sequence[Approval], said: Answer, now: datet
     for approval in asked:
         approvals.answer(tx, approval.id, said.state, said.reason, now, lasting=said.lasting)
         decisions.note(tx, [judgement(tx, approval, said, now)])
+        if said.state is ApprovalState.DENIED:
+            skills.refuse(tx, approval.turn_id, approval.call_id, by=said.by, now=now)
         event = ApprovalResolved(
             approval_id=approval.id,
             tool_call_id=approval.call_id,

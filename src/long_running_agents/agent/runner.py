@@ -189,7 +189,7 @@ class TurnRunner:
             result = await self._agent.run(
                 prompt,
                 message_history=history,
-                deps=self._deps(run.recorder.turn, run.recorder.taint),
+                deps=self._deps(run.recorder.turn, run.recorder.taint, run.gate.consent),
                 model=run.words.choices()[0].model,
                 model_settings=self._settings.model,
                 instructions=with_client(own, run.client.instructions),
@@ -224,7 +224,7 @@ class _Run:
         )
         self._budget = BudgetGuard(recorder, self._limits, prices)
         occasion = Occasion(origin=turn.origin, attended=turn.attended)
-        gate = Gate(settings.rules, recorder, occasion, client.names)
+        gate = self.gate = Gate(settings.rules, recorder, occasion, client.names)
         # Outermost first.
         self.rings = Rings(
             [

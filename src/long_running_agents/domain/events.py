@@ -195,6 +195,18 @@ class SessionCleared(_Shape):
     type: Literal["cleared"] = "cleared"
 
 
+class SkillChanged(_Shape):
+    """A skill of the session's owner is proposed, in use, or not any more."""
+
+    type: Literal["skill"] = "skill"
+    name: str
+    version: int
+    change: str
+    """proposed, enabled or disabled."""
+    note: str = ""
+    """Why, when that is not plain."""
+
+
 class UsageTotals(_Shape):
     """What a turn used."""
 
@@ -267,6 +279,7 @@ Event = Annotated[
     | ModeChanged
     | SessionRenamed
     | SessionCleared
+    | SkillChanged
     | TurnDone
     | TurnStopped
     | TurnLimited

@@ -6,7 +6,7 @@ from enum import StrEnum
 from fnmatch import fnmatchcase
 
 from long_running_agents.domain.call import Call
-from long_running_agents.domain.grant import Grant, scope_of
+from long_running_agents.domain.grant import Grant, Scope, scope_of
 from long_running_agents.domain.ids import GrantId
 from long_running_agents.domain.shell import UNKNOWN
 from long_running_agents.domain.taint import Taint, concern
@@ -148,6 +148,24 @@ def decide(
     return found
 
 
+def consented(question: str, call: Call, rules: Rules, grants: Iterable[Grant] = ()) -> Allow | Ask:
+    """Decide about what a call turns out to need while it runs: a person has to say, or has said.
+
+    Args:
+        question: What there is to agree to.
+        call: The call.
+        rules: What the settings say.
+        grants: Earlier answers.
+    """
+    said, _ = _custom(call, rules.custom)
+    if isinstance(said, Allow):
+        return said
+    scope = scope_of(call)
+    if scope is not None and (granted := _covering(scope, grants)) is not None:
+        return granted
+    return Ask(question)
+
+
 def reaching(call: Call, rules: Rules) -> Call:
     """A call with what it can do in this home: code with a network can send, and read."""
     if rules.network and Power.EXECUTE in call.powers:
@@ -184,16 +202,21 @@ def _answered(
 ) -> Decision:
     """What becomes of a question that need not be asked, or cannot be."""
     scope = None if found.fresh else scope_of(call)
-    if scope is not None:
-        for grant in grants:
-            if grant.scope.covers(scope):
-                return Allow(f"{grant.id}: {grant.scope}", By.GRANT, grant.id)
+    if scope is not None and (granted := _covering(scope, grants)) is not None:
+        return granted
     if occasion.attended or rules.unattended is Unattended.ASK:
         return found
     if rules.unattended is Unattended.ALLOW and not found.fresh:
         return Allow(f"{found.reason}; agent.tools.non_interactive_approval_policy allows it")
     where = _NOBODY.get(occasion.origin, "nobody is there to give it")
     return Deny(f"{found.reason}; it needs an approval and {where}")
+
+
+def _covering(scope: Scope, grants: Iterable[Grant]) -> Allow | None:
+    for grant in grants:
+        if grant.scope.covers(scope):
+            return Allow(f"{grant.id}: {grant.scope}", By.GRANT, grant.id)
+    return None
 
 
 def _custom(call: Call, rules: Sequence[Rule]) -> tuple[Decision | None, bool]:

@@ -4,7 +4,7 @@ import hashlib
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
@@ -173,7 +173,8 @@ class Draft:
     description: str = ""
     """Instead of the docstring."""
     examples: tuple[Example, ...] = ()
-    limits: Limits = field(default_factory=Limits)
+    limits: Limits | None = None
+    """What a call may use; the usual unless given."""
     safe_mode: bool = True
     """Whether only allowed modules may be imported."""
     allowed_imports: tuple[str, ...] | None = None
@@ -268,11 +269,11 @@ def digest_of(source: str, files: Sequence[File] = ()) -> str:
     return hashlib.sha256(json.dumps(sorted(parts)).encode()).hexdigest()
 
 
-def same(version: Version, draft: Draft, digest: str, allowed_imports: Sequence[str]) -> bool:
+def same(version: Version, draft: Draft, limits: Limits, allowed_imports: Sequence[str]) -> bool:
     """Whether a draft is a version that there is already."""
     return (
-        version.digest == digest
-        and version.limits == draft.limits
+        version.digest == digest_of(draft.source, draft.files)
+        and version.limits == limits
         and version.safe_mode == draft.safe_mode
         and (not draft.safe_mode or set(version.allowed_imports) == set(allowed_imports))
         and draft.function in ("", version.interface.function)

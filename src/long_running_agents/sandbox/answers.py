@@ -35,6 +35,7 @@ def result_of(answer: Json, *, isolation: tuple[str, ...], out_of_memory: bool) 
         rolled_back=answer.get("rolled_back") is True,
         truncated=answer.get("truncated") is True,
         duration_ms=_number(answer.get("duration_ms")),
+        memory=_count(answer.get("memory")),
         isolation=isolation,
     )
 
@@ -101,6 +102,10 @@ def _object(value: object) -> Json:
 
 def _list(value: object) -> list[Any]:
     return cast("list[Any]", value) if isinstance(value, list) else []
+
+
+def _count(value: object) -> int:
+    return value if type(value) is int and 0 <= value < 1 << 53 else 0
 
 
 def _number(value: object) -> float:

@@ -105,9 +105,13 @@ class KernelSandbox:
         function: str,
         kwargs: Mapping[str, Any],
         timeout: float | None = None,
+        *,
+        memory: int | None = None,
     ) -> ExecResult:
         """Define a function in a clean namespace and call it, with JSON in and JSON out."""
-        wanted = {"source": source, "function": function, "arguments": dict(kwargs)}
+        wanted: Json = {"source": source, "function": function, "arguments": dict(kwargs)}
+        if memory is not None:
+            wanted["memory"] = memory
         return await self._ask({"do": "call", **wanted}, timeout)
 
     async def shell(self, command: str, timeout: float | None = None) -> ExecResult:

@@ -141,6 +141,24 @@ def session_sandboxes(
     return SessionSandboxes(opening, spec, install)
 
 
+def errand_sandboxes(
+    settings: SandboxSettings, variables: Mapping[str, str], clock: Clock, *, layers: Path
+) -> SessionSandboxes:
+    """Sandboxes for one errand each, with an empty workspace; nothing is started yet."""
+    rare = settings.model_copy(update={"warm": 0})
+
+    def spec() -> SandboxSpec:
+        return spec_of(settings, layers=layers)
+
+    def install(_: Sequence[str]) -> None:
+        raise SandboxUnavailable("Nothing is installed for an errand.")
+
+    def opening(usual: SandboxSpec) -> AbstractAsyncContextManager[Sandboxes]:
+        return opened(rare, variables, clock, usual, at_once=False)
+
+    return SessionSandboxes(opening, spec, install)
+
+
 @asynccontextmanager
 async def opened(
     settings: SandboxSettings,

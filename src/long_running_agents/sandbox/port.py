@@ -51,9 +51,23 @@ class Sandbox(Protocol):
         ...
 
     async def call(
-        self, source: str, function: str, kwargs: Mapping[str, Any], timeout: float | None = None
+        self,
+        source: str,
+        function: str,
+        kwargs: Mapping[str, Any],
+        timeout: float | None = None,
+        *,
+        memory: int | None = None,
     ) -> ExecResult:
-        """Define a function in a clean namespace and call it, with JSON in and JSON out."""
+        """Define a function in a clean namespace and call it, with JSON in and JSON out.
+
+        Args:
+            source: Where it is defined.
+            function: Its name.
+            kwargs: What it is called with.
+            timeout: How many seconds it may take.
+            memory: How many bytes it may use, if less than the sandbox may.
+        """
         ...
 
     async def shell(self, command: str, timeout: float | None = None) -> ExecResult:

@@ -87,10 +87,18 @@ class RemoteSandbox:
         return await self._do("execute", {"code": code}, timeout)
 
     async def call(
-        self, source: str, function: str, kwargs: Mapping[str, Any], timeout: float | None = None
+        self,
+        source: str,
+        function: str,
+        kwargs: Mapping[str, Any],
+        timeout: float | None = None,
+        *,
+        memory: int | None = None,
     ) -> ExecResult:
         """Call a function, with JSON in and JSON out."""
-        wanted = {"source": source, "function": function, "kwargs": dict(kwargs)}
+        wanted: Json = {"source": source, "function": function, "kwargs": dict(kwargs)}
+        if memory is not None:
+            wanted["memory"] = memory
         return await self._do("call", wanted, timeout)
 
     async def shell(self, command: str, timeout: float | None = None) -> ExecResult:

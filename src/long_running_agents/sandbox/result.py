@@ -59,6 +59,8 @@ class ExecResult:
     alive: bool = True
     """Whether the sandbox can be used again."""
     duration_ms: float = 0.0
+    memory: int = 0
+    """Bytes that a call or a command used at most; 0 when nobody can tell."""
     isolation: tuple[str, ...] = ()
     """What stood between the code and this machine. Empty: nothing did."""
 

@@ -91,7 +91,9 @@ class SandboxServer:
     async def _call(self, request: Request) -> Response:
         asked = await _read(request, wire.CallRequest)
         async with self._sandboxes.using(_id(request)) as sandbox:
-            calling = sandbox.call(asked.source, asked.function, asked.kwargs, asked.timeout)
+            calling = sandbox.call(
+                asked.source, asked.function, asked.kwargs, asked.timeout, memory=asked.memory
+            )
             return await _outcome(request, calling)
 
     async def _reset(self, request: Request) -> Response:

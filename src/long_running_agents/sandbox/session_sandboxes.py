@@ -93,6 +93,21 @@ class SessionSandboxes:
         self._of(session).made.add(held.id)
         return held
 
+    @asynccontextmanager
+    async def lent(self, borrower: str) -> AsyncGenerator[Sandbox]:
+        """A fresh sandbox for one errand, which goes afterwards.
+
+        Raises:
+            Busy: The borrower has as many as allowed.
+            SandboxUnavailable: None can be had here.
+        """
+        sandboxes = await self._opened()
+        held = await sandboxes.create(self._spec(), owner=borrower)
+        try:
+            yield held.sandbox
+        finally:
+            await sandboxes.let_go(held.id)
+
     async def install(self, session: str, packages: Sequence[str]) -> None:
         """Fetch packages; the session's own sandbox goes, since it was made without them.
 

@@ -56,6 +56,8 @@ class CallRequest(_Request):
     function: str
     kwargs: dict[str, Any] = Field(default_factory=dict)
     timeout: float | None = _SECONDS
+    memory: int | None = Field(default=None, ge=1 << 20)
+    """Bytes it may use, if less than the sandbox may."""
 
 
 class FileRequest(_Request):
@@ -116,6 +118,7 @@ def result_json(result: ExecResult) -> Json:
         "truncated": result.truncated,
         "alive": result.alive,
         "duration_ms": result.duration_ms,
+        "memory": result.memory,
         "isolation": list(result.isolation),
         "warning": result.warning,
     }
@@ -136,6 +139,7 @@ def result_from(answer: Json) -> ExecResult:
         truncated=answer["truncated"],
         alive=answer["alive"],
         duration_ms=answer["duration_ms"],
+        memory=answer.get("memory", 0),
         isolation=tuple(answer["isolation"]),
     )
 

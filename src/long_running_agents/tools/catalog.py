@@ -1,8 +1,8 @@
 """The list of toolsets: the one place where tools are registered."""
 
-from collections.abc import Collection, Container
+from collections.abc import Collection, Container, Iterable
 
-from pydantic_ai.toolsets import FunctionToolset
+from pydantic_ai.toolsets import AbstractToolset, FunctionToolset
 
 from long_running_agents.config import Settings
 from long_running_agents.tools.code import code_tools, shell_tools
@@ -13,6 +13,8 @@ from long_running_agents.tools.files import file_tools
 from long_running_agents.tools.memory import memory_tools
 from long_running_agents.tools.results import results
 from long_running_agents.tools.selection import tool_search
+from long_running_agents.tools.skill_making import skill_making
+from long_running_agents.tools.skill_tools import finding
 from long_running_agents.tools.tasks import task_tools
 from long_running_agents.tools.web import web_tools
 
@@ -34,7 +36,18 @@ def families(*, network: bool = False) -> list[FunctionToolset[TurnDeps]]:
         web_tools(),
         results(),
         tool_search(),
+        skill_making(),
     ]
+
+
+def reserved(toolsets: Iterable[AbstractToolset[TurnDeps]] = ()) -> frozenset[str]:
+    """The names that no skill may have: those of tools that are there without it.
+
+    Args:
+        toolsets: Tools beside the built-in ones.
+    """
+    own = [toolset for toolset in toolsets if isinstance(toolset, FunctionToolset)]
+    return frozenset(name for each in (*families(), finding(), *own) for name in each.tools)
 
 
 def built_in(

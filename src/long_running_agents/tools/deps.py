@@ -10,6 +10,7 @@ from long_running_agents.domain.turn import Turn
 from long_running_agents.memory.memories import Memories
 from long_running_agents.sandbox.session_sandboxes import SessionSandboxes
 from long_running_agents.sandbox.workspace import Workspace
+from long_running_agents.skills.library import Library
 from long_running_agents.store.database import Database
 from long_running_agents.web.web import Web
 
@@ -17,8 +18,17 @@ Tell = Callable[[str], Awaitable[None]]
 """Says that a result holds words from somewhere outside, and from where, before it is told."""
 
 
+Consent = Callable[[str, str], Awaitable[bool]]
+"""Has a person agree to what a call, by its id, turned out to need; not, if nobody is there."""
+
+
 async def _nobody(_: str) -> None:
     """Nobody has to know."""
+
+
+async def _never(_: str, __: str) -> bool:
+    """Nobody is there."""
+    return False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,8 +51,11 @@ class TurnDeps:
     """Where code runs."""
     web: Web | None = None
     """The web."""
+    skills: Library | None = None
+    """Tools that were made; None when that is switched off."""
     taint: Tell = _nobody
+    consent: Consent = _never
 
 
-MakeDeps = Callable[[Turn, Tell], TurnDeps]
+MakeDeps = Callable[[Turn, Tell, Consent], TurnDeps]
 """Gives a turn what its tools can touch."""

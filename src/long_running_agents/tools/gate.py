@@ -19,6 +19,8 @@ from long_running_agents.domain.policy import (
     Deny,
     Occasion,
     Rules,
+    Unattended,
+    consented,
     decide,
     reaching,
 )
@@ -167,6 +169,32 @@ class Gate(Ring):
                 offer = None if fresh else scope_of(self._call_of(part))
                 await self._book.ask(part.tool_call_id, reason, offer)
                 raise ApprovalRequired
+
+    async def consent(self, call_id: str, question: str) -> bool:
+        """Have a person agree to what a call turned out to need, while it runs.
+
+        Asking ends the work, as at the gate itself: when the turn goes on, the call runs again and
+        comes by here with its answer.
+
+        Args:
+            call_id: The call.
+            question: What there is to agree to.
+
+        Returns:
+            Whether somebody agreed, now or before; not, when nobody is there to be asked.
+        """
+        approval = self._book.approval(call_id)
+        if approval is not None and approval.state is ApprovalState.ALLOWED:
+            return True
+        call = self._calls[call_id]
+        decision = consented(question, call, self._rules, await self._book.grants())
+        if isinstance(decision, Allow):
+            await self._book.judged(call_id, decision)
+            return True
+        if not self._occasion.attended and self._rules.unattended is not Unattended.ASK:
+            return False
+        await self._book.ask(call_id, question, scope_of(call))
+        raise ApprovalRequired
 
     async def _follow(self, approval: Approval) -> None:
         match approval.state:

@@ -9,7 +9,7 @@ from typing import Any, assert_never
 from pydantic_ai.exceptions import ToolFailed
 from pydantic_ai.messages import ModelMessage, ModelResponse
 from pydantic_ai.tools import RunContext, ToolDefinition
-from pydantic_ai.toolsets import AbstractToolset, FunctionToolset
+from pydantic_ai.toolsets import AbstractToolset
 from pydantic_ai.toolsets.abstract import ToolsetTool
 from pydantic_core import SchemaValidator, core_schema
 from typing_extensions import override
@@ -23,7 +23,7 @@ from long_running_agents.mcp import names
 from long_running_agents.mcp.server import PATIENCE, Server
 from long_running_agents.mcp.servers import Servers, servers_of
 from long_running_agents.mcp.talk import CutOff, Failed, Listing, NotRun, Offer, Told
-from long_running_agents.tools.catalog import families
+from long_running_agents.tools.catalog import reserved
 from long_running_agents.tools.containment import GivenUp
 from long_running_agents.tools.deps import TurnDeps
 
@@ -47,10 +47,8 @@ def foreign_servers(
     Raises:
         ConfigError: mcp.json is not as it has to be.
     """
-    own = [toolset for toolset in toolsets if isinstance(toolset, FunctionToolset)]
-    return servers_of(
-        loaded, clock, lambda: {name for each in (*families(), *own) for name in each.tools}
-    )
+    own = list(toolsets)
+    return servers_of(loaded, clock, lambda: set(reserved(own)))
 
 
 def tools_of(servers: Servers, loaded: Loaded) -> "list[ForeignTools]":

@@ -1,7 +1,6 @@
 """Which tools a request offers when there is no room for all, and how the rest is found."""
 
 import json
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -13,6 +12,7 @@ from pydantic_ai.tools import ToolDefinition
 from typing_extensions import TypedDict
 
 from long_running_agents.domain.fitting import Allotment, first_sentence, tokens, weight
+from long_running_agents.domain.keywords import keywords
 from long_running_agents.domain.tool import Effect
 from long_running_agents.tools.deps import TurnDeps
 from long_running_agents.tools.effects import effect, is_alias
@@ -26,7 +26,6 @@ CORE = (SEARCH, READ_RESULT)
 _HITS = 5
 _FRAME = 90
 """Characters the protocol puts around a tool."""
-_WORD = re.compile(r"[a-z0-9]{2,}")
 _NAME_WEIGHT = 3
 
 
@@ -176,7 +175,7 @@ def relevance(query: str, tools: Sequence[ToolDefinition]) -> dict[str, float]:
     """How well each tool matches some words: rare words count more, and a name more than a text."""
     documents = {tool.name: _words_of(tool) for tool in tools}
     frequency = Counter(word for words in documents.values() for word in words)
-    asked = set(_words(query))
+    asked = set(keywords(query))
     return {
         name: sum(
             log(1 + len(documents) / frequency[word]) * min(count, _NAME_WEIGHT + 1)
@@ -189,28 +188,6 @@ def relevance(query: str, tools: Sequence[ToolDefinition]) -> dict[str, float]:
 
 def _words_of(tool: ToolDefinition) -> Counter[str]:
     properties: dict[str, object] = tool.parameters_json_schema.get("properties") or {}
-    words = Counter(_words(f"{tool.description or ''} {' '.join(properties)}"))
-    words.update(_words(tool.name) * _NAME_WEIGHT)
+    words = Counter(keywords(f"{tool.description or ''} {' '.join(properties)}"))
+    words.update(keywords(tool.name) * _NAME_WEIGHT)
     return words
-
-
-def _words(text: str) -> list[str]:
-    """Words without the endings that most often keep two forms of one word apart."""
-    found = _WORD.findall(text.lower().replace("_", " "))
-    return [_stem(word) for word in found if word not in _COMMON]
-
-
-_COMMON = frozenset(
-    {"an", "and", "are", "as", "at", "be", "by", "can", "do", "for", "from", "how", "if", "in"}
-    | {"into", "is", "it", "its", "me", "my", "not", "of", "on", "one", "or", "that", "the"}
-    | {"then", "there", "this", "to", "was", "what", "when", "which", "with", "you", "your"}
-)
-
-_SHORTEST_STEM = 3
-
-
-def _stem(word: str) -> str:
-    for ending in ("ing", "ies", "ed", "es", "s"):
-        if word.endswith(ending) and len(word) - len(ending) >= _SHORTEST_STEM:
-            return word.removesuffix(ending)
-    return word

@@ -21,6 +21,8 @@ _LONGEST_TRACEBACK = 8000
 _COROUTINE = 0x80
 """The mark of code that awaits (inspect.CO_COROUTINE)."""
 _TOOL = "<tool>"
+_ANNOTATIONS = 0x1000000
+"""Hints are not evaluated (__future__.annotations): they were read before, and name anything."""
 _HERE = __file__.rpartition("/")[0]
 
 
@@ -67,10 +69,13 @@ class Cells:
 
 def call(source: str, function: str, arguments: dict[str, Any]) -> Message:
     """Define a function in an empty namespace and call it."""
-    names: dict[str, Any] = {"__name__": "__tool__"}
+    # A module, because dataclasses look theirs up.
+    module = sys.modules["__tool__"] = type(sys)("__tool__")
+    names = module.__dict__
     found: Message
     try:
-        exec(compile(source, _TOOL, "exec", dont_inherit=True), names)  # noqa: S102 - this is what the sandbox is for
+        code = compile(source, _TOOL, "exec", _ANNOTATIONS, dont_inherit=True)
+        exec(code, names)  # noqa: S102 - this is what the sandbox is for
         if function not in names:
             raise NameError(f"the source defines no {function!r}")  # noqa: TRY301 - as any other
         value = names[function](**arguments)

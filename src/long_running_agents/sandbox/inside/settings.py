@@ -39,11 +39,16 @@ class Settings:
         """Our filter of system calls for each machine, where the walls have none; in hex."""
 
 
-def apply_limits(settings: Settings) -> None:
-    """Bound this process and all that it will start."""
+def apply_limits(settings: Settings, memory: int | None = None) -> None:
+    """Bound this process and all that it will start.
+
+    Args:
+        settings: What the host said.
+        memory: How many bytes it may use, if less than all of the sandbox.
+    """
     wanted = {
         resource.RLIMIT_CORE: 0,
-        resource.RLIMIT_DATA: settings.memory,
+        resource.RLIMIT_DATA: min(settings.memory, memory or settings.memory),
         resource.RLIMIT_AS: settings.address_space,
         resource.RLIMIT_NPROC: settings.processes,
         resource.RLIMIT_FSIZE: settings.file_size,

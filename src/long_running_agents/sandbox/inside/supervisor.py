@@ -161,7 +161,7 @@ class Supervisor:
         if self._worker is not None:
             self._worker.close()
         processes.show()
-        apply_limits(self._settings)
+        apply_limits(self._settings, memory=request.get("memory"))
         begin(pipes.written[0], pipes.written[1], self._settings.workspace)
         if request["do"] == "shell":
             os.execv(_SHELL, [_SHELL, "-c", request["command"]])  # noqa: S606 - a shell is wanted
@@ -171,13 +171,14 @@ class Supervisor:
 
     def _end(self, pump: Pump, pipes: _Pipes, keep: set[int], process: int = 0) -> Message:
         """Clear away what a call left behind, and gather what it printed."""
-        status = None
+        status, memory = None, 0
         if process:
             if pump.stopped or pump.answer() is not None:
                 with suppress(OSError):
                     os.kill(process, signal.SIGKILL)
             with suppress(ChildProcessError):
-                status = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+                _, ended, used = os.wait4(process, 0)
+                status, memory = os.waitstatus_to_exitcode(ended), used.ru_maxrss << 10
         strays, clean = processes.end_all(keep)
         out, err = pump.finish(pipes.streams) if clean else ("", "")
         if pump.stopped == "disk":
@@ -188,6 +189,7 @@ class Supervisor:
             "truncated": pump.truncated,
             "stopped": pump.stopped,
             "exit_code": status,
+            "memory": memory,
             "strays": strays,
             "clean": clean,
         }
