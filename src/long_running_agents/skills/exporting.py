@@ -11,7 +11,7 @@ from datetime import datetime
 
 from long_running_agents.domain.skill import NAME, Kind, Version
 from long_running_agents.errors import UsageError
-from long_running_agents.skills.modules import parsed
+from long_running_agents.skills.modules import NotPython, parsed
 from long_running_agents.skills.renaming import renamed, used
 from long_running_agents.skills.scopes import binding, bound
 from long_running_agents.skills.sections import (
@@ -69,11 +69,17 @@ def exported(versions: Sequence[Version], *, now: datetime) -> str:
         if names.count(name) > 1:
             raise NotExported(f"{name} is there twice.", hint="Export one version of each skill.")
     sections = [_section(each) for each in functions]
-    _choose(sections)
+    try:
+        _choose(sections)
+    except RecursionError as error:
+        raise NotExported("One is nested too deeply.", hint="Export them one by one.") from error
     text = "\n\n\n".join(
         [_beginning(versions, sections, now), *(_written(each) for each in sections)]
     )
-    parsed(text)
+    try:
+        parsed(text)
+    except NotPython as error:
+        raise NotExported("They make no module.", hint="Export them one by one.") from error
     return f"{text}\n"
 
 
@@ -174,7 +180,7 @@ def _choose(sections: Sequence[_Section]) -> None:
         }
         # A tool may be called as a builtin is; the others go on to mean the builtin.
         hidden = (tools & _BUILTINS) - section.bindings.keys()
-        for name in sorted(clashing | used(section.tree, hidden)):
+        for name in sorted(clashing | (used(section.tree, hidden) if hidden else set())):
             new = f"_{section.version.name}__{name.lstrip('_')}"
             while new in taken:
                 new = f"{new}_"

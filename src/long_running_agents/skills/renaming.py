@@ -9,7 +9,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 
 from long_running_agents.errors import UsageError
-from long_running_agents.skills.modules import parsed
+from long_running_agents.skills.modules import NotPython, parsed
 from long_running_agents.skills.scopes import (
     Comprehension,
     Function,
@@ -56,11 +56,36 @@ def renamed(source: str, names: Mapping[str, str]) -> str:
         search.module(tree)
         wanted = ast.dump(tree)
         text = _changed(source, search, names)
-        if text is not None and ast.dump(parsed(text)) == wanted:
+        if text is not None and _is(text, wanted):
             return text
         return ast.unparse(ast.fix_missing_locations(tree)) + "\n"
     except RecursionError as error:
         raise UsageError("It is nested too deeply to be renamed.", hint="Split it.") from error
+
+
+def _is(text: str, tree: str) -> bool:
+    """Whether a text has a tree."""
+    try:
+        return ast.dump(parsed(text)) == tree
+    except NotPython:
+        return False
+
+
+def _unclear(body: list[ast.stmt]) -> set[str]:
+    """The names of a class that are looked up in its body where they may not be bound yet."""
+    local = bound(body) - declared(body)
+    settled: set[str] = set()
+    unclear: set[str] = set()
+    for node in body:
+        loaded = {
+            each.id
+            for each in own([node])
+            if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load)
+        }
+        unclear |= (loaded & local) - settled
+        if isinstance(node, Function | ast.ClassDef | ast.Assign | ast.Import | ast.ImportFrom):
+            settled |= bound([node])
+    return unclear
 
 
 class _Search:
@@ -174,17 +199,12 @@ class _Search:
         if self._mine(node.name, here):
             node.name = self._note(node, node.name, "first")
         self._all(iter([*node.decorator_list, *node.bases, *node.keywords]), here, below)
-        local = bound(node.body) - declared(node.body)
-        loaded = {
-            each.id
-            for each in own(node.body)
-            if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load)
-        }
-        if unclear := sorted(local & loaded & (self.names.keys() - below)):
+        if unclear := sorted(_unclear(node.body) & (self.names.keys() - below)):
             raise Ambiguous(
-                f"{unclear[0]} means two things in the class {node.name}.",
+                f"{unclear[0]} means two things in a class.",
                 hint="Give one of them another name, or export the skill alone.",
             )
+        local = bound(node.body) - declared(node.body)
         self._in_class += 1
         self._all(iter(node.body), below | local, below)
         self._in_class -= 1

@@ -19,7 +19,7 @@ def bound(nodes: Sequence[ast.stmt]) -> set[str]:
             case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
                 found.add(node.name)
             case ast.Import() | ast.ImportFrom():
-                found |= {binding(alias) for alias in node.names}
+                found |= {binding(alias) for alias in node.names if alias.name != "*"}
             case (
                 ast.ExceptHandler(name=str(name))
                 | ast.MatchAs(name=str(name))

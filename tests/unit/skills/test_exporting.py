@@ -191,6 +191,19 @@ def NAME(*_others, _first=_first, **_rest):
     assert results(both, tmp_path, "module.one(7)", "module.two(7)") == expected * 2
 
 
+def test_what_a_class_has_bound_before_is_its_own(tmp_path):
+    source = (
+        "from math import *\n\ndef _get(self):\n    return 1\n\nclass _Thing:\n"
+        "    def _get(self):\n        return 2\n    got = property(_get)\n\n"
+        "def NAME():\n    return [_Thing().got, _get(None), floor(0.5)]\n"
+    )
+    versions = [version(name, source.replace("NAME", name)) for name in ("one", "two")]
+    text = exported(versions, now=NOW)
+
+    assert "    got = property(_get)" in text
+    assert results(text, tmp_path, "module.one()", "module.two()") == [[2, 1, 0]] * 2
+
+
 def test_guides_are_mentioned(tmp_path):
     guide = version("release-notes", "---\n", kind=Kind.GUIDE)
 
@@ -206,6 +219,10 @@ def test_guides_are_mentioned(tmp_path):
         [version("one", "def one(:")],
         [version("one", "x = '\ud800'\ndef one(): pass")],
         [version("one", "def one(): return " + "-" * 9000 + "1")],
+        [
+            version("sum", "def sum(): pass"),
+            version("deep", f"def deep(): return {'+'.join('1' * 900)}"),
+        ],
         [DOUBLE, version("one", "double = 1\nclass A:\n    double = double\ndef one(): pass")],
     ],
 )
