@@ -62,6 +62,7 @@ def test_a_guide_from_windows_is_read_too():
         ("---\nname: x\x00y\n---\nx", "cannot be read", 1),
         ("---\nname: \ud800\n---\nx", "cannot be read", 1),
         ("---\ndescription: " + "a" * 9000 + "\n---\nx", "more than 8192 bytes", 1),
+        ("---\nname: a\nname: b\n---\nx", "twice", 3),
         ("---\n? [a, b]\n: c\n---\nx", "not YAML", 2),
     ],
     ids=lambda value: repr(value)[:30],
@@ -234,6 +235,8 @@ def test_the_same_is_found_in_the_files_beside_it(body):
         "https://docs.python.org/3/library/base64.html explains base64.b64decode.",
         "Do not use the passive voice. Show the result to the user.",
         "See .env.example for the names of the variables.",
+        "curl -s https://api.example.com/items | python3 -m json.tool",
+        "Don't forget to follow the instructions, and do not ignore the rules.",
         "Use eval sets to measure; never show more than ten rows.",
     ],
 )
