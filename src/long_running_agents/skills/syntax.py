@@ -17,6 +17,9 @@ LARGEST = 64_000
 MOST_LINES = 2000
 DEEPEST = 200
 """How deep its parts may be nested; what reads them calls itself for every level."""
+MOST_NODES = 20_000
+"""Parts of a source; each is looked at several times."""
+_DEEPEST_VALUE = 30
 _LARGEST_INTEGER = 2**63 - 1
 _LONGEST_SHOWN = 60
 
@@ -54,8 +57,14 @@ def _tree(source: str) -> ast.Module | Finding:
         return _too_deep(0)
     except ValueError as error:
         return Finding(message=f"This is no Python: {error}.", repair="Correct it.")
-    line = _deep_line(tree)
-    return _too_deep(line) if line else tree
+    if line := _deep_line(tree):
+        return _too_deep(line)
+    if sum(1 for _ in ast.walk(tree)) > MOST_NODES:
+        return Finding(
+            message=f"The source has more than {MOST_NODES} names, numbers and signs.",
+            repair="Put data into a file that the function reads.",
+        )
+    return tree
 
 
 def parsed(source: str) -> ast.Module:
@@ -96,8 +105,12 @@ def literal(node: ast.expr) -> Any:
     return plain(value)
 
 
-def plain(value: object) -> Any:
+def plain(value: object, depth: int = 0) -> Any:
     """A value as JSON has it: tuples become lists.
+
+    Args:
+        value: Anything.
+        depth: How deep it is inside of another.
 
     Raises:
         NotPlain: JSON has no such value, or not every reader takes it.
@@ -116,17 +129,19 @@ def plain(value: object) -> Any:
         if not math.isfinite(value):
             raise NotPlain("it is no finite number")
         return value
-    return _plain_group(value)
+    return _plain_group(value, depth + 1)
 
 
-def _plain_group(value: object) -> Any:
+def _plain_group(value: object, depth: int) -> Any:
+    if depth > _DEEPEST_VALUE:
+        raise NotPlain("it is nested too deeply")
     if isinstance(value, list | tuple):
-        return [plain(item) for item in cast("list[object]", value)]
+        return [plain(item, depth) for item in cast("list[object]", value)]
     if isinstance(value, dict):
         table = cast("dict[object, object]", value)
         if not all(isinstance(key, str) for key in table):
             raise NotPlain("a key of it is no string")
-        return {plain(key): plain(item) for key, item in table.items()}
+        return {plain(key): plain(item, depth) for key, item in table.items()}
     raise NotPlain(f"JSON has no {type(value).__name__}")
 
 
