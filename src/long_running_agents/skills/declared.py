@@ -29,9 +29,11 @@ def looked_at(schema: object, what: str) -> Json | Finding:
     """
     try:
         text = json.dumps(syntax.plain(schema))
+        if not isinstance(schema, dict):
+            return _wrong(what, "it is no JSON object", "Declare one, or leave it out.")
         if len(text) > _LARGEST:
             return _wrong(what, "it is too large", "Leave out what the signature says already.")
-        if why := next(_unwelcome(schema, 0), ""):
+        if why := next(_unwelcome(json.loads(text), 0), ""):
             return _wrong(what, why, "Check it in the function, and say it in the description.")
         if why := invalid(cast("Json", json.loads(text))):
             return _wrong(what, why, "Correct it, or leave it out: the signature is enough.")
@@ -97,10 +99,10 @@ def _inner(key: str, ours: Any, theirs: Any, where: str) -> Any:
     """Schemas inside of schemas."""
     if key == "anyOf":
         return [_branch(ours, one, where) for one in theirs]
-    if key == "additionalProperties" and isinstance(theirs, bool):
-        return ours
-    if key in ("items", "additionalProperties") and not isinstance(ours, bool):
-        return joined(ours, theirs, where)
+    if key == "additionalProperties" and True in (ours is False, theirs is False):
+        return False
+    if key in ("items", "additionalProperties"):
+        return joined(ours, {} if theirs is True else theirs, where)
     if key == "properties" and set(theirs) <= set(ours):
         return {name: joined(ours[name], theirs.get(name, {}), name) for name in ours}
     raise Disagreement(f"'{key}' of {where} is something else in the signature")

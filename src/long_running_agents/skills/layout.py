@@ -130,7 +130,7 @@ def _runs(statement: ast.stmt, when: str) -> Finding:
         message = "The part under 'if __name__ == …' is for programs, and this is a tool."
         repair = "Remove it; put a call into the docstring as an example: >>> name(1)"
     elif isinstance(statement, ast.Expr):
-        message = f"'{shown(statement)}' runs when {when}."
+        message = f"The statement {shown(statement)} runs when {when}."
         repair = "Remove it, or move it into the function."
     else:
         message = f"A statement ({shape}) runs when {when}."
