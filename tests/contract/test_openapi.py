@@ -107,8 +107,9 @@ def attack(operation, mode, examples):
 @pytest.mark.parametrize("mode", list(GenerationMode))
 def test_nothing_that_is_sent_breaks_the_server_or_what_it_says_of_itself(described, mode):
     failures = []
-    for result in described.get_all_operations():
-        operation = result.ok()
+    operations = [result.ok() for result in described.get_all_operations()]
+    # What is deleted is known no more to those that come after.
+    for operation in sorted(operations, key=lambda each: each.method == "delete"):
         try:
             attack(operation, mode, EXAMPLES)
         except Unsatisfiable:
