@@ -111,7 +111,9 @@ class Library:
             SkillRefused: The review or the trial found fault with it.
         """
         version = await self.propose(draft)
-        if not enable:
+        skill = await self.get(version.name)
+        used = skill.enabled and skill.version == version.number
+        if used or not enable:
             return version
         await self.approve(version.name, version.number, by=by)
         return await self.version(version.name, version.number)
