@@ -20,10 +20,11 @@ from long_running_agents.domain.skill import (
     Version,
 )
 from long_running_agents.errors import Busy, UsageError
-from long_running_agents.skills import changing, differing, exporting, importing, shelving
+from long_running_agents.skills import changing, differing, shelving
 from long_running_agents.skills.calling import Calling, Returned
 from long_running_agents.skills.offering import Shelf
 from long_running_agents.skills.proposing import Proposing
+from long_running_agents.skills.transfer import exporting, importing
 from long_running_agents.skills.trial import Candidate
 from long_running_agents.skills.workroom import Workroom
 from long_running_agents.store import skill_problems, skills
