@@ -9,6 +9,7 @@ from long_running_agents.domain.events import Recorded
 from long_running_agents.domain.skill import (
     Draft,
     Examined,
+    Example,
     Finding,
     Interface,
     Json,
