@@ -1,0 +1,235 @@
+"""Source text as a syntax tree, or the reasons why it is none. Nothing is compiled or run."""
+
+import ast
+import math
+import re
+import unicodedata
+import warnings
+from collections import deque
+from collections.abc import Iterator
+from threading import Lock
+from typing import Any, cast
+
+from long_running_agents.domain.skill import Finding
+
+LARGEST = 64_000
+"""Bytes of a source."""
+MOST_LINES = 2000
+DEEPEST = 200
+"""How deep its parts may be nested; what reads them calls itself for every level."""
+MOST_NODES = 20_000
+"""Parts of a source; each is looked at several times."""
+_DEEPEST_VALUE = 30
+_LARGEST_INTEGER = 2**63 - 1
+_LONGEST_SHOWN = 60
+
+_COOKIE = re.compile(r"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
+_UTF8 = ("utf-8", "utf8", "utf_8", "ascii", "us-ascii")
+_HIDDEN = {"\u0085", "\u2028", "\u2029", "\u200b", "\u2060", "\ufeff"}
+_DIRECTIONS = {*map(chr, range(0x202A, 0x202F)), *map(chr, range(0x2066, 0x206A))}
+_HARMLESS_CONTROLS = {"\t", "\n", "\r", "\f"}
+
+# Filters of warnings belong to the whole process: two that put them back in the wrong order would
+# leave them changed for ever.
+_QUIET = Lock()
+
+
+class NotPlain(ValueError):
+    """A value that is not written out, or that JSON does not have."""
+
+
+def read(source: str) -> tuple[ast.Module | None, tuple[Finding, ...]]:
+    """The tree of a source, or what keeps it from being one."""
+    if problem := _too_large(source):
+        return None, (problem,)
+    if problems := tuple(_characters(source)):
+        return None, problems
+    found = _tree(source)
+    return (None, (found,)) if isinstance(found, Finding) else (found, ())
+
+
+def _tree(source: str) -> ast.Module | Finding:
+    try:
+        tree = parsed(source)
+    except SyntaxError as error:
+        return _no_python(error)
+    except (RecursionError, MemoryError):
+        return _too_deep(0)
+    except ValueError as error:
+        return Finding(message=f"This is no Python: {error}.", repair="Correct it.")
+    if line := _deep_line(tree):
+        return _too_deep(line)
+    if sum(1 for _ in ast.walk(tree)) > MOST_NODES:
+        return Finding(
+            message=f"The source has more than {MOST_NODES} names, numbers and signs.",
+            repair="Put data into a file that the function reads.",
+        )
+    return tree
+
+
+def parsed(source: str) -> ast.Module:
+    """Parse a source, and say nothing about odd escapes in it.
+
+    Raises:
+        SyntaxError: It is no Python.
+        ValueError: It has characters that no Python has.
+        RecursionError: It is nested too deeply.
+        MemoryError: The same, seen earlier.
+    """
+    with _QUIET, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return ast.parse(source)
+
+
+def expression(text: str) -> ast.expr | None:
+    """A text as one expression; None when it is none, or far too deep."""
+    try:
+        with _QUIET, warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse(text.strip(), mode="eval")
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    return None if _deep_line(tree) else tree.body
+
+
+def literal(node: ast.expr) -> Any:
+    """The value that an expression writes out, as JSON has it.
+
+    Raises:
+        NotPlain: It must be computed, or JSON has no such value.
+    """
+    try:
+        value: object = ast.literal_eval(node)
+    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
+        raise NotPlain("it is not written out") from None
+    return plain(value)
+
+
+def plain(value: object, depth: int = 0) -> Any:
+    """A value as JSON has it: tuples become lists.
+
+    Args:
+        value: Anything.
+        depth: How deep it is inside of another.
+
+    Raises:
+        NotPlain: JSON has no such value, or not every reader takes it.
+    """
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        if any("\ud800" <= letter <= "\udfff" for letter in value):
+            raise NotPlain("it has half a character in it")
+        return value
+    if isinstance(value, int):
+        if abs(value) > _LARGEST_INTEGER:
+            raise NotPlain("it has more than 64 bits")
+        return value
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            raise NotPlain("it is no finite number")
+        return value
+    return _plain_group(value, depth + 1)
+
+
+def _plain_group(value: object, depth: int) -> Any:
+    if depth > _DEEPEST_VALUE:
+        raise NotPlain("it is nested too deeply")
+    if isinstance(value, list | tuple):
+        return [plain(item, depth) for item in cast("list[object]", value)]
+    if isinstance(value, dict):
+        table = cast("dict[object, object]", value)
+        if not all(isinstance(key, str) for key in table):
+            raise NotPlain("a key of it is no string")
+        return {plain(key): plain(item, depth) for key, item in table.items()}
+    raise NotPlain(f"JSON has no {type(value).__name__}")
+
+
+def shown(node: ast.AST) -> str:
+    """A piece of source for a message: in one line, and short."""
+    try:
+        text = " ".join(ast.unparse(node).split())
+    except (ValueError, RecursionError):
+        text = "…"
+    return text if len(text) <= _LONGEST_SHOWN else text[: _LONGEST_SHOWN - 1] + "…"
+
+
+def _too_large(source: str) -> Finding | None:
+    if len(source) > LARGEST or len(source.encode("utf-8", "surrogatepass")) > LARGEST:
+        what = f"The source has more than {LARGEST // 1000} kB."
+    elif len(source.splitlines()) > MOST_LINES:
+        what = f"The source has more than {MOST_LINES} lines."
+    else:
+        return None
+    return Finding(message=what, repair="Keep one function, and put data into a file it reads.")
+
+
+def _characters(source: str) -> Iterator[Finding]:
+    """Characters that make a source read otherwise than it looks."""
+    lines = source.replace("\r\n", "\n").split("\n")
+    for number, line in enumerate(lines, start=1):
+        if wrong := next((letter for letter in line if _odd(letter)), None):
+            yield _odd_character(wrong, number)
+        cookie = _COOKIE.match(line) if number <= 2 else None  # noqa: PLR2004 - Python looks there
+        if cookie and cookie[1].lower() not in _UTF8:
+            yield Finding(
+                message=f"The source claims to be written in {cookie[1]}, but it is UTF-8.",
+                repair="Remove the coding comment.",
+                line=number,
+            )
+
+
+def _odd(letter: str) -> bool:
+    if letter < " " or letter == "\x7f":
+        return letter not in _HARMLESS_CONTROLS or letter == "\r"
+    if letter <= "~":
+        return False
+    return letter in _HIDDEN or letter in _DIRECTIONS or "\ud800" <= letter <= "\udfff"
+
+
+def _odd_character(letter: str, line: int) -> Finding:
+    code = f"U+{ord(letter):04X}"
+    if "\ud800" <= letter <= "\udfff":
+        message = f"Half of a character ({code}) is in the source; no file can hold it."
+    elif letter == "\r":
+        message = "A carriage return is in the middle of a line; what follows would be hidden."
+    else:
+        name = unicodedata.name(letter, "a control character").lower()
+        message = f"A character that cannot be seen is in the source: {code}, {name}."
+    repair = f"Remove it, or write it as an escape such as \\u{ord(letter):04x} in a string."
+    return Finding(message=message, repair=repair, line=line)
+
+
+def _no_python(error: SyntaxError) -> Finding:
+    reason = (error.msg or "it cannot be read").rstrip(".")
+    if isinstance(error, IndentationError):
+        repair = "Indent each block by 4 spaces more than the line that begins it."
+    elif "Exceeds the limit" in reason:
+        reason, repair = "a number has too many digits", "Compute it, or write it as a string."
+    elif "nested" in reason:
+        repair = "Split it into several statements or functions."
+    else:
+        repair = "Correct this line, or the one before it."
+    return Finding(
+        message=f"This is no Python: {reason}.", repair=repair, line=max(error.lineno or 0, 0)
+    )
+
+
+def _too_deep(line: int) -> Finding:
+    return Finding(
+        message=f"The source is nested too deeply (more than {DEEPEST} levels).",
+        repair="Split it into several statements or functions.",
+        line=line,
+    )
+
+
+def _deep_line(tree: ast.AST) -> int:
+    """The line where a tree gets too deep; 0 when it does not."""
+    waiting = deque([(tree, 0, 1)])
+    while waiting:
+        node, depth, line = waiting.popleft()
+        line = getattr(node, "lineno", line)
+        if depth > DEEPEST:
+            return line
+        waiting.extend((child, depth + 1, line) for child in ast.iter_child_nodes(node))
+    return 0
