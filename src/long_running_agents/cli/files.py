@@ -26,9 +26,7 @@ def read_text(path: Path) -> str:
         # Not utf-8-sig: a mark at the beginning is for whoever reviews the text to see.
         return content.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise UsageError(
-            f"{name} is not a text file: {error}.", hint="Expected UTF-8."
-        ) from error
+        raise UsageError(f"{name} is not a text file: {error}.", hint="Expected UTF-8.") from error
 
 
 def write_text(path: Path, text: str, *, force: bool) -> None:

@@ -116,7 +116,5 @@ def _waiting(skill: "Skill") -> int:
     return skill.proposed
 
 
-def _change(
-    options: Options, done: str, work: "Callable[[SkillDesk], Awaitable[Skill]]"
-) -> None:
+def _change(options: Options, done: str, work: "Callable[[SkillDesk], Awaitable[Skill]]") -> None:
     showing.told_of(changing_skills(options, work), done)

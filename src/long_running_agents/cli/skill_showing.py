@@ -64,10 +64,16 @@ def problems_line(count: int) -> str:
     return f"{files} cannot be a skill: lra skills problems"
 
 
-def print_skill(skill: "Skill", version: "Version") -> None:
-    """Print all about one version of a skill, its code last."""
+def print_skill(skill: "Skill", version: "Version", first: Sequence[str] = ()) -> None:
+    """Print all about one version of a skill, its code last.
+
+    Args:
+        skill: The skill.
+        version: One of its versions.
+        first: What is told before all else.
+    """
     click.echo(click.style(skill.name, bold=True) + f": {seen(_state(skill, version))}")
-    for line in (*about(version), *_use(skill)):
+    for line in (*(f"  {each}" for each in first), *about(version), *_use(skill)):
         click.echo(seen(line))
     print_version_code(version)
 
@@ -92,7 +98,7 @@ def print_version_code(version: "Version") -> None:
 def about(version: "Version") -> Iterator[str]:
     """What a version is, line by line."""
     interface = version.interface
-    yield from _labelled("does", interface.description.split("\n"))
+    yield from told("does", interface.description.split("\n"))
     if interface.function:
         yield from call_lines(interface.parameters, interface.returns)
         yield _line("limits", f"{version.limits.timeout:g} s, {version.limits.memory:,} MB")
@@ -104,7 +110,7 @@ def about(version: "Version") -> Iterator[str]:
     yield _line("standing", _standing(version))
     if interface.function:
         yield from trial_lines(version.name, version.trial)
-    yield from _labelled("mind", [str(finding) for finding in version.warnings])
+    yield from told("mind", [str(finding) for finding in version.warnings])
 
 
 _LONG = 100
@@ -117,16 +123,16 @@ def call_lines(parameters: "Mapping[str, Any]", returns: object = None) -> Itera
         f"{name}: {words}{'. ' if said else ''}{said}"
         for name, words, said in arguments_in_words(parameters)
     ]
-    yield from _labelled("takes", takes or ["nothing"])
+    yield from told("takes", takes or ["nothing"])
     if returns is not None:
         yield _line("returns", in_words(returns))
 
 
 def trial_lines(name: str, trial: "Trial") -> Iterator[str]:
     """How a trial went."""
-    told = [_attempt(name, each) for each in trial.attempts]
+    tried = [_attempt(name, each) for each in trial.attempts]
     verdict = "passed" if trial.passed else f"not passed: {trial.reason}"
-    yield from _labelled("trial", [verdict, *told])
+    yield from told("trial", [verdict, *tried])
 
 
 def finding_line(finding: "Finding", file: str = "") -> str:
@@ -158,15 +164,15 @@ def _short(value: object) -> str:
 
 
 def _state(skill: "Skill", version: "Version") -> str:
-    told = [skill.state]
+    parts = [skill.state]
     if skill.version is not None:
-        told.append(f"version {skill.version} of {skill.newest} is in use")
+        parts.append(f"version {skill.version} of {skill.newest} is in use")
     if skill.proposed is not None:
-        told.append(f"version {skill.proposed} waits for approval")
-    told.append(f"this is version {version.number}")
+        parts.append(f"version {skill.proposed} waits for approval")
+    parts.append(f"this is version {version.number}")
     if skill.note:
-        told.append(skill.note)
-    return "; ".join(told)
+        parts.append(skill.note)
+    return "; ".join(parts)
 
 
 def _use(skill: "Skill") -> Iterator[str]:
@@ -190,6 +196,7 @@ def _line(label: str, text: str) -> str:
     return f"  {label:<{_LABEL}} {text}".rstrip()
 
 
-def _labelled(label: str, lines: Sequence[str]) -> Iterator[str]:
+def told(label: str, lines: Sequence[str]) -> Iterator[str]:
+    """Lines with a label before the first."""
     for place, line in enumerate(lines):
         yield _line("" if place else label, line)
