@@ -27,14 +27,10 @@ def fingerprint(source: str) -> frozenset[int]:
         return frozenset()
     shared = _shared(tree)
     found: Counter[str] = Counter()
-    loose: list[ast.stmt] = []
     for node in tree.body:
-        if isinstance(node, _Function | ast.ClassDef):
-            found.update(_shingles([node], shared))
-        elif not isinstance(node, ast.Import | ast.ImportFrom):
-            loose.append(node)
-    for node in loose:
-        found.update(_shingles([node], shared))
+        prose = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        if not prose and not isinstance(node, ast.Import | ast.ImportFrom):
+            found.update(_shingles(node, shared))
     # How often something is there counts, too: two sums are not one.
     return frozenset(
         crc32(f"{text}#{place}".encode("utf-8", "surrogatepass"))
@@ -54,13 +50,12 @@ def alike(one: frozenset[int], other: frozenset[int]) -> float:
 def _shared(tree: ast.Module) -> dict[str, str]:
     """What the names at the top of a source stand for."""
     found: dict[str, str] = {}
-    for node in ast.walk(tree):
+    for node in tree.body:
         if isinstance(node, ast.Import):
             found.update({one.asname: one.name for one in node.names if one.asname})
         elif isinstance(node, ast.ImportFrom):
             found.update({one.asname or one.name: one.name for one in node.names})
-    for node in tree.body:
-        if isinstance(node, _Function | ast.ClassDef):
+        elif isinstance(node, _Function | ast.ClassDef):
             found[node.name] = "own"
         elif isinstance(node, ast.Assign):
             names = [target.id for target in node.targets if isinstance(target, ast.Name)]
@@ -68,30 +63,59 @@ def _shared(tree: ast.Module) -> dict[str, str]:
     return found
 
 
-def _shingles(nodes: list[ast.AST], shared: dict[str, str]) -> Iterator[str]:
+def _shingles(node: ast.AST, shared: dict[str, str]) -> Iterator[str]:
     """Short runs of neighbouring words of a piece of source."""
-    words = ["(", *(word for node in nodes for word in _words(node, shared)), ")"]
+    words = ["(", *_Words().of(node, shared), ")"]
     for place in range(max(len(words) - _WIDTH + 1, 1)):
         yield " ".join(words[place : place + _WIDTH])
 
 
-def _words(top: ast.AST, shared: dict[str, str]) -> Iterator[str]:
+class _Words:
     """A tree as words, with its own names numbered in their order."""
-    own = _own(top)
-    waiting: list[object] = [top]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, str):
-            yield own.get(node) or shared.get(node, node)
-            continue
-        if isinstance(node, ast.Constant):
-            yield f"{type(node.value).__name__}:{_constant(node.value)}"
-            continue
-        if not isinstance(node, ast.AST):
-            continue
-        if not isinstance(node, ast.Name | ast.Load | ast.Store | ast.Expr | ast.arguments):
-            yield type(node).__name__
-        waiting.extend(reversed(list(_parts(node))))
+
+    def __init__(self) -> None:
+        self._words: list[str] = []
+        self._names: list[int] = []
+        """Where names are; what they stand for is known at the end."""
+        self._bound: set[str] = set()
+
+    def of(self, top: ast.AST, shared: dict[str, str]) -> list[str]:
+        waiting: list[object] = [top]
+        while waiting:
+            node = waiting.pop()
+            if isinstance(node, ast.Name):
+                self._name(node.id, bound=isinstance(node.ctx, ast.Store))
+            elif isinstance(node, ast.Constant):
+                self._words.append(f"{type(node.value).__name__}:{_constant(node.value)}")
+            elif isinstance(node, ast.AST):
+                self._node(node, is_top=node is top)
+                waiting.extend(reversed(_parts(node)))
+            else:
+                self._words.append(str(node))
+        numbers: dict[str, str] = {}
+        for place in self._names:
+            name = self._words[place]
+            if name in self._bound:
+                self._words[place] = numbers.setdefault(name, f"v{len(numbers)}")
+            else:
+                self._words[place] = shared.get(name, name)
+        return self._words
+
+    def _node(self, node: ast.AST, *, is_top: bool) -> None:
+        if not isinstance(node, ast.Expr | ast.arguments):
+            self._words.append(type(node).__name__)
+        if isinstance(node, ast.arg):
+            self._name(node.arg, bound=True)
+        elif isinstance(node, ast.keyword) and node.arg:
+            self._name(node.arg, bound=False)
+        elif isinstance(node, _Function | ast.ClassDef) and not is_top:
+            self._name(node.name, bound=True)
+
+    def _name(self, name: str, *, bound: bool) -> None:
+        self._names.append(len(self._words))
+        self._words.append(name)
+        if bound:
+            self._bound.add(name)
 
 
 def _constant(value: object) -> str:
@@ -99,17 +123,19 @@ def _constant(value: object) -> str:
     return hex(value) if isinstance(value, int) else repr(value)
 
 
-def _parts(node: ast.AST) -> Iterator[object]:
-    if isinstance(node, ast.ClassDef | _Function):
-        yield "def"
-    for name, value in ast.iter_fields(node):
-        if name in _PASSED_OVER or (name == "name" and isinstance(node, ast.ClassDef | _Function)):
+def _parts(node: ast.AST) -> list[object]:
+    """What a node consists of, without what does not count."""
+    found: list[object] = []
+    for field in node._fields:
+        if field in _PASSED_OVER:
             continue
+        value: object = getattr(node, field, None)
         if isinstance(value, list):
             parts = cast("list[ast.AST]", value)
-            yield from _without_docstring(node, parts) if name == "body" else parts
-        elif value is not None:
-            yield value
+            found.extend(_without_docstring(node, parts) if field == "body" else parts)
+        elif isinstance(value, ast.AST) or (value is not None and field == "attr"):
+            found.append(value)
+    return found
 
 
 def _without_docstring(node: ast.AST, body: list[ast.AST]) -> list[ast.AST]:
@@ -122,16 +148,3 @@ def _without_docstring(node: ast.AST, body: list[ast.AST]) -> list[ast.AST]:
     ):
         return body[1:]
     return body
-
-
-def _own(top: ast.AST) -> dict[str, str]:
-    """The parameters, variables and inner functions of a piece of source."""
-    found: dict[str, str] = {}
-    for node in ast.walk(top):
-        if isinstance(node, ast.arg):
-            found.setdefault(node.arg, f"v{len(found)}")
-        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            found.setdefault(node.id, f"v{len(found)}")
-        elif isinstance(node, _Function) and node is not top:
-            found.setdefault(node.name, f"v{len(found)}")
-    return found

@@ -2,13 +2,13 @@
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 
 from long_running_agents.domain.events import Recorded
 from long_running_agents.domain.skill import (
     Draft,
-    Example,
+    Examined,
     Finding,
     Interface,
     Json,
@@ -34,26 +34,6 @@ _TOLD = 12
 """Findings that an error tells."""
 _TRUSTED = frozenset({Origin.PERSON, Origin.LIBRARY})
 """Whose word weighs more than an earlier no."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Examined:
-    """What a review says of a draft."""
-
-    name: str
-    findings: tuple[Finding, ...]
-    interface: Interface | None
-    examples: tuple[Example, ...] = ()
-
-    @property
-    def errors(self) -> tuple[Finding, ...]:
-        """Why it cannot be a skill."""
-        return tuple(each for each in self.findings if each.severity is Severity.ERROR)
-
-    @property
-    def warnings(self) -> tuple[Finding, ...]:
-        """What nobody but a person may let pass."""
-        return tuple(each for each in self.findings if each.severity is Severity.WARNING)
 
 
 class Proposing:

@@ -5,7 +5,6 @@ import math
 import re
 import unicodedata
 import warnings
-from collections import deque
 from collections.abc import Iterator
 from threading import Lock
 from typing import Any, cast
@@ -22,12 +21,16 @@ MOST_NODES = 20_000
 _DEEPEST_VALUE = 30
 _LARGEST_INTEGER = 2**63 - 1
 _LONGEST_SHOWN = 60
+_MOST_ODD = 20
+"""Lines with odd characters that are named."""
 
 _COOKIE = re.compile(r"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
 _UTF8 = ("utf-8", "utf8", "utf_8", "ascii", "us-ascii")
-_HIDDEN = {"\u0085", "\u2028", "\u2029", "\u200b", "\u2060", "\ufeff"}
-_DIRECTIONS = {*map(chr, range(0x202A, 0x202F)), *map(chr, range(0x2066, 0x206A))}
-_HARMLESS_CONTROLS = {"\t", "\n", "\r", "\f"}
+_ODD = re.compile(
+    "[\\x00-\\x08\\x0b\\x0e-\\x1f\\x7f\\x85\\u200b\\u2028-\\u202e\\u2060\\u2066-\\u2069\\ufeff"
+    "\\ud800-\\udfff]|\\r(?!\\n)"
+)
+"""Letters that are not seen, that turn the direction of others, or that are only half of one."""
 
 # Filters of warnings belong to the whole process: two that put them back in the wrong order would
 # leave them changed for ever.
@@ -57,14 +60,7 @@ def _tree(source: str) -> ast.Module | Finding:
         return _too_deep(0)
     except ValueError as error:
         return Finding(message=f"This is no Python: {error}.", repair="Correct it.")
-    if line := _deep_line(tree):
-        return _too_deep(line)
-    if sum(1 for _ in ast.walk(tree)) > MOST_NODES:
-        return Finding(
-            message=f"The source has more than {MOST_NODES} names, numbers and signs.",
-            repair="Put data into a file that the function reads.",
-        )
-    return tree
+    return _too_much(tree) or tree
 
 
 def parsed(source: str) -> ast.Module:
@@ -89,7 +85,7 @@ def expression(text: str) -> ast.expr | None:
             tree = ast.parse(text.strip(), mode="eval")
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
-    return None if _deep_line(tree) else tree.body
+    return None if _too_much(tree) else tree.body
 
 
 def literal(node: ast.expr) -> Any:
@@ -166,25 +162,23 @@ def _too_large(source: str) -> Finding | None:
 
 def _characters(source: str) -> Iterator[Finding]:
     """Characters that make a source read otherwise than it looks."""
-    lines = source.replace("\r\n", "\n").split("\n")
-    for number, line in enumerate(lines, start=1):
-        if wrong := next((letter for letter in line if _odd(letter)), None):
-            yield _odd_character(wrong, number)
-        cookie = _COOKIE.match(line) if number <= 2 else None  # noqa: PLR2004 - Python looks there
+    seen = set[int]()
+    for match in _ODD.finditer(source):
+        line = source.count("\n", 0, match.start()) + 1
+        if line not in seen:
+            seen.add(line)
+            yield _odd_character(match[0], line)
+        if len(seen) == _MOST_ODD:
+            break
+    # Python looks for it there.
+    for number, line in enumerate(source.split("\n", 2)[:2], start=1):
+        cookie = _COOKIE.match(line)
         if cookie and cookie[1].lower() not in _UTF8:
             yield Finding(
                 message=f"The source claims to be written in {cookie[1]}, but it is UTF-8.",
                 repair="Remove the coding comment.",
                 line=number,
             )
-
-
-def _odd(letter: str) -> bool:
-    if letter < " " or letter == "\x7f":
-        return letter not in _HARMLESS_CONTROLS or letter == "\r"
-    if letter <= "~":
-        return False
-    return letter in _HIDDEN or letter in _DIRECTIONS or "\ud800" <= letter <= "\udfff"
 
 
 def _odd_character(letter: str, line: int) -> Finding:
@@ -223,13 +217,17 @@ def _too_deep(line: int) -> Finding:
     )
 
 
-def _deep_line(tree: ast.AST) -> int:
-    """The line where a tree gets too deep; 0 when it does not."""
-    waiting = deque([(tree, 0, 1)])
-    while waiting:
-        node, depth, line = waiting.popleft()
-        line = getattr(node, "lineno", line)
-        if depth > DEEPEST:
-            return line
-        waiting.extend((child, depth + 1, line) for child in ast.iter_child_nodes(node))
-    return 0
+def _too_much(tree: ast.AST) -> Finding | None:
+    """What is said about a tree that is too deep or too large."""
+    level, count = [tree], 0
+    for _ in range(DEEPEST + 1):
+        level = [child for node in level for child in ast.iter_child_nodes(node)]
+        count += len(level)
+        if count > MOST_NODES:
+            return Finding(
+                message=f"The source has more than {MOST_NODES} names, numbers and signs.",
+                repair="Put data into a file that the function reads.",
+            )
+        if not level:
+            return None
+    return _too_deep(next((getattr(node, "lineno", 0) for node in level), 0))
