@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
     from long_running_agents.domain.skill import Attempt, Finding, Skill, Trial, Version
 
+COMMAND = "lra skills"
+"""By which a person decides about skills."""
 _LABEL = 10
+_NAMED = 5
 
 
 def as_json(skill: "Skill") -> dict[str, Any]:
@@ -46,14 +49,20 @@ def waiting(found: "Sequence[Skill]") -> "list[Skill]":
     return [each for each in found if each.proposed is not None]
 
 
-def waiting_line(found: "Sequence[Skill]") -> str:
-    """What waits for a person, on one line; empty when nothing does."""
+def waiting_line(found: "Sequence[Skill]", command: str = COMMAND) -> str:
+    """What waits for a person, on one line; empty when nothing does.
+
+    Args:
+        found: The skills.
+        command: By which a person decides about skills.
+    """
     names = [each.name for each in waiting(found)]
     if not names:
         return ""
     if len(names) == 1:
-        return f"1 skill waits for approval: lra skills approve {names[0]}"
-    return f"{len(names)} skills wait for approval: lra skills approve NAME ({', '.join(names)})"
+        return f"1 skill waits for approval: {command} approve {names[0]}"
+    listed = ", ".join(names[:_NAMED]) + (", …" if len(names) > _NAMED else "")
+    return f"{len(names)} skills wait for approval: {command} approve NAME ({listed})"
 
 
 def problems_line(count: int) -> str:

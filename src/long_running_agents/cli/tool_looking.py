@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from long_running_agents.skills.library import Library
     from long_running_agents.tools.listing import Listed
 
-_SKILL, _BUILT_IN = "skill", "built-in"
+_SKILL, _BUILT_IN = "skill", "built_in"
 
 
 @click.command("list-tools")
@@ -39,7 +39,7 @@ def list_tools(options: Options, as_json: bool) -> None:
             "name": skill.name,
             "kind": _SKILL,
             "family": "",
-            "on": skill.enabled
+            "enabled": skill.enabled
             and tools.enable.skills
             and (tools.allow is None or skill.name in tools.allow),
             "state": skill.state,
@@ -56,8 +56,8 @@ def list_tools(options: Options, as_json: bool) -> None:
         [
             [
                 row["name"],
-                "on" if row["on"] else "off",
-                row["kind"],
+                "on" if row["enabled"] else "off",
+                row["kind"].replace("_", "-"),
                 row["family"],
                 row["description"],
             ]
@@ -138,8 +138,8 @@ def _inspect_built_in(tool: "Listed", as_json: bool) -> None:
     if as_json:
         print_json(_built_in(tool))
         return
-    state = "on" if tool.on else "off in the settings"
-    click.echo(click.style(tool.name, bold=True) + f": {_BUILT_IN} ({tool.family}), {state}")
+    state = "on" if tool.enabled else "off in the settings"
+    click.echo(click.style(tool.name, bold=True) + f": built-in ({tool.family}), {state}")
     click.echo(f"  {_can(tool.effect, tool.powers)}")
     for line in showing.told("does", tool.description.split("\n")):
         click.echo(seen(line))

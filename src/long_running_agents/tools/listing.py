@@ -20,7 +20,7 @@ class Listed:
 
     name: str
     family: str
-    on: bool
+    enabled: bool
     """Whether the settings let the model use it."""
     effect: Effect
     powers: frozenset[Power]
@@ -48,7 +48,7 @@ def _of(family: FunctionToolset[TurnDeps], on: set[str]) -> list[Listed]:
         Listed(
             name=name,
             family=family.id or "",
-            on=name in on,
+            enabled=name in on,
             effect=effect_of(tool.tool_def),
             powers=powers_of(tool.tool_def),
             description=tool.description or "",
