@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from long_running_agents.app import App, open_app
     from long_running_agents.config import Settings, load
     from long_running_agents.errors import LraError
+    from long_running_agents.function_store import FunctionStore
     from long_running_agents.library import (
         AgentDeps,
         StructuredMemoryStore,
@@ -19,6 +20,7 @@ __version__ = "0.1.0"
 __all__ = [
     "AgentDeps",
     "App",
+    "FunctionStore",
     "LraError",
     "Settings",
     "StructuredMemoryStore",
@@ -33,6 +35,7 @@ __all__ = [
 _HOMES: dict[str, str] = {
     "AgentDeps": "library",
     "App": "app",
+    "FunctionStore": "function_store",
     "LraError": "errors",
     "Settings": "config",
     "StructuredMemoryStore": "library",

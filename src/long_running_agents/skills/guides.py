@@ -135,7 +135,7 @@ def _loaded(head: str) -> tuple[Finding | None, dict[str, Any]]:
     import yaml  # noqa: PLC0415 - only those who read guides wait for it
 
     try:
-        if finding := _not_plain(head):
+        if finding := _not_plain(head) or _twice(head):
             return finding, {}
         table = cast("object", yaml.safe_load(head))
     except yaml.MarkedYAMLError as error:
@@ -167,6 +167,21 @@ def _not_plain(head: str) -> Finding | None:
         depth -= isinstance(event, yaml.CollectionEndEvent)
         if depth > _DEEPEST:
             return _error("Its head is nested too deeply.", "Write a flat table.", line)
+    return None
+
+
+def _twice(head: str) -> Finding | None:
+    """What a head says twice: a person could read the one, and the model the other."""
+    import yaml  # noqa: PLC0415 - only those who read guides wait for it
+
+    compose = cast("Callable[..., Any]", yaml.compose)  # pyright: ignore[reportUnknownMemberType]
+    node = compose(head, Loader=yaml.SafeLoader)
+    seen: set[str] = set()
+    for key, _ in node.value if isinstance(node, yaml.MappingNode) else ():
+        if str(key.value) in seen:
+            line = int(key.start_mark.line) + 2
+            return _error("Its head says something twice.", "Leave one of them out.", line)
+        seen.add(str(key.value))
     return None
 
 

@@ -23,7 +23,7 @@ from long_running_agents.domain.skill import (
     same,
 )
 from long_running_agents.errors import Denied, SkillRefused
-from long_running_agents.skills import changing, guides, likeness
+from long_running_agents.skills import changing, guides, likeness, lookalikes
 from long_running_agents.skills.review import review
 from long_running_agents.skills.trial import Candidate
 from long_running_agents.skills.workroom import Workroom
@@ -61,7 +61,7 @@ class Proposing:
                     repair="Choose another name.",
                 )
             )
-        if twin := guides.confusable(found.name, others | self._room.reserved):
+        if twin := lookalikes.confusable(found.name, others | self._room.reserved):
             findings.append(
                 _warning(f"{found.name!r} looks like {twin!r}.", "Choose another name.")
             )

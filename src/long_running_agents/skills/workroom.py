@@ -68,5 +68,5 @@ class Workroom:
     announce: Callable[[Sequence[Recorded]], None]
     """Rings what was written."""
     shelves: Shelves
-    fingerprints: dict[str, object] = field(default_factory=dict[str, object])
+    fingerprints: dict[str, frozenset[int]] = field(default_factory=dict[str, frozenset[int]])
     """What sources look like beneath their names, by digest."""

@@ -62,6 +62,7 @@ def test_a_guide_from_windows_is_read_too():
         ("---\nname: x\x00y\n---\nx", "cannot be read", 1),
         ("---\nname: \ud800\n---\nx", "cannot be read", 1),
         ("---\ndescription: " + "a" * 9000 + "\n---\nx", "more than 8192 bytes", 1),
+        ("---\nname: a\nname: b\n---\nx", "twice", 3),
         ("---\n? [a, b]\n: c\n---\nx", "not YAML", 2),
     ],
     ids=lambda value: repr(value)[:30],

@@ -134,7 +134,7 @@ def test_a_folder_of_skills_that_is_a_link_is_not_followed(tmp_path):
 
     assert found(workspace) == []
     assert not written(workspace, "other", SOURCE)
-    assert os.listdir(tmp_path / "elsewhere") == ["double.py"]
+    assert [each.name for each in (tmp_path / "elsewhere").iterdir()] == ["double.py"]
 
 
 def test_there_is_an_end_to_looking(workspace):

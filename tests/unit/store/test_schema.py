@@ -11,7 +11,7 @@ from tests.unit.store.house import NOON, add_messages, add_session, add_turn, ho
 from long_running_agents.domain.redaction import Redactor
 from long_running_agents.errors import CorruptData, NewerDatabase, StorageFailed
 from long_running_agents.home import Home
-from long_running_agents.store import memory_tables, schema, sessions, turns
+from long_running_agents.store import memory_tables, schema, sessions, skill_tables, turns
 from long_running_agents.store.database import Database
 
 pytestmark = pytest.mark.anyio
@@ -96,7 +96,7 @@ def differences(connection, metadata):
 
 async def test_the_migrated_schema_is_the_one_the_code_uses(database):
     with database.engine.begin() as connection:
-        assert differences(connection, memory_tables.metadata) == []
+        assert differences(connection, skill_tables.metadata) == []
 
 
 async def test_a_missing_column_would_be_noticed(database):

@@ -8,7 +8,16 @@ from pydantic_ai.tools import ToolDefinition
 from long_running_agents.domain.approval import Approval, ApprovalState
 from long_running_agents.domain.grant import Grant, Scope
 from long_running_agents.domain.ids import ApprovalId, GrantId, SessionId, TurnId
-from long_running_agents.domain.policy import Allow, Ask, By, Occasion, Rules
+from long_running_agents.domain.policy import (
+    Allow,
+    Ask,
+    By,
+    Occasion,
+    Rule,
+    Rules,
+    Ruling,
+    Unattended,
+)
 from long_running_agents.domain.tool import Effect, Power
 from long_running_agents.tools.effects import effect
 from long_running_agents.tools.gate import Gate
@@ -252,3 +261,58 @@ async def test_what_the_client_runs_at_home_is_not_ours_to_judge():
 
     assert await gate.call(CALL, run) == "handed over"
     assert (book.asked, book.denied, book.noted) == ([], [], [])
+
+
+PROPOSES = effect(Effect.IDEMPOTENT, powers={Power.EXTEND, Power.EXECUTE})
+PROPOSAL = ToolCallPart("generate_tool", {"name": "double"}, tool_call_id="c1")
+GRANTED = Grant(
+    id=GrantId("g1"),
+    owner="me",
+    session_id=SessionId("s"),
+    scope=Scope(tool="generate_tool"),
+    created_at=datetime(2026, 1, 5, tzinfo=UTC),
+)
+
+
+async def consenting(book, *, attended=True, rules=None):
+    """A gate that has let a proposing call through, and is asked for consent while it runs."""
+    gate = Gate(rules or Rules(), book, Occasion(attended=attended))
+    gate.meet(ToolDefinition(name="generate_tool", metadata=PROPOSES))
+    await gate.judge(PROPOSAL)
+    return await gate.consent("c1", "May double be used?")
+
+
+async def test_a_running_call_that_needs_consent_asks_and_ends_the_work():
+    book = Book()
+    with pytest.raises(ApprovalRequired):
+        await consenting(book)
+    assert book.asked == [("c1", "May double be used?")]
+    assert book.offers == [Scope(tool="generate_tool")]
+
+
+async def test_when_it_runs_again_after_a_yes_it_has_its_consent():
+    book = Book(answer=ApprovalState.ALLOWED)
+    assert await consenting(book)
+    assert book.asked == []
+
+
+async def test_a_grant_for_the_session_is_consent():
+    book = Book(granted=[GRANTED])
+    assert await consenting(book)
+    assert book.noted[0][1].by is By.GRANT
+
+
+async def test_a_rule_that_allows_the_tool_is_consent():
+    rules = Rules(custom=[Rule(decision=Ruling.ALLOW, tool="generate_tool")])
+    assert await consenting(Book(), rules=rules)
+
+
+async def test_where_nobody_is_there_is_no_consent_and_no_question():
+    book = Book()
+    assert not await consenting(book, attended=False)
+    assert book.asked == []
+
+
+async def test_where_questions_wait_for_somebody_this_one_does_too():
+    with pytest.raises(ApprovalRequired):
+        await consenting(Book(), attended=False, rules=Rules(unattended=Unattended.ASK))
