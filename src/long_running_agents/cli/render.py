@@ -134,13 +134,14 @@ class Renderer:
                     f"{sign('resumed')} this turn was cut off and goes on by itself"
                     f" (attempt {event.attempt})"
                 )
-            case SkillChanged():
-                await self._screen.note(skill_line(event, self._skills))
             case TurnDone() if self._usage:
                 await self._screen.note(usage_line(event))
             case _:
-                if line := _line(event):
+                if line := self._line(event):
                     await self._screen.note(line)
+
+    def _line(self, event: Event) -> str:
+        return skill_line(event, self._skills) if isinstance(event, SkillChanged) else _line(event)
 
 
 def _line(event: Event) -> str:

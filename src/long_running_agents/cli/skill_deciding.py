@@ -38,10 +38,13 @@ def approve(options: Options, name: str, number: int | None, yes: bool) -> None:
         return await library.version(name, number or _waiting(skill))
 
     version = with_skills(options, look)
-    showing.print_proposal(version)
-    if not yes and not agreed(f"Use {name} version {version.number} from now on?"):
-        note(f"Nothing has changed. 'lra skills reject {name}' says no for good.")
-        return
+    if not yes:
+        question = f"Use {name} version {version.number} from now on?"
+        expect_somebody(question)
+        showing.print_proposal(version)
+        if not click.confirm(question, err=True):
+            note(f"Nothing has changed. 'lra skills reject {name}' says no for good.")
+            return
     # The very version that was shown, whatever was proposed meanwhile.
     _change(options, "approved", lambda desk: desk.approve(name, version.number, by=BY))
 
@@ -89,22 +92,24 @@ def delete(options: Options, name: str, yes: bool) -> None:
     """Delete a skill with all its versions, and its file; this cannot be undone."""
     skill = with_skills(options, lambda library: library.get(name))
     count = "its version" if skill.newest == 1 else f"all {skill.newest} versions of it"
-    if not yes and not agreed(f"Delete {name} with {count}? This cannot be undone."):
-        note("Nothing was deleted.")
-        return
+    if not yes:
+        question = f"Delete {name} with {count}? This cannot be undone."
+        expect_somebody(question)
+        if not click.confirm(question, err=True):
+            note("Nothing was deleted.")
+            return
     changing_skills(options, lambda desk: desk.delete(name, by=BY))
     note(f"deleted: {name}")
 
 
-def agreed(question: str) -> bool:
-    """Whether the person at the terminal agrees.
+def expect_somebody(question: str) -> None:
+    """Refuse to ask where nobody is.
 
     Raises:
-        UsageError: Nobody is there.
+        UsageError: There is no terminal.
     """
     if not sys.stdin.isatty():
         raise UsageError(f"{question} Nobody is there to be asked.", hint="Add --yes to do it.")
-    return click.confirm(question, err=True)
 
 
 def _waiting(skill: "Skill") -> int:

@@ -19,6 +19,12 @@ COMMAND = "lra skills"
 """By which a person decides about skills."""
 _LABEL = 10
 _NAMED = 5
+_MADE = 2
+"""Calls that nobody gave, and that are shown."""
+_LONG = 100
+"""Characters of a line."""
+_VALUE = 40
+"""Characters of an argument."""
 
 
 def as_json(skill: "Skill") -> dict[str, Any]:
@@ -122,10 +128,6 @@ def about(version: "Version") -> Iterator[str]:
     yield from told("mind", [str(finding) for finding in version.warnings])
 
 
-_LONG = 100
-"""Modules that are more than a line."""
-
-
 def call_lines(parameters: "Mapping[str, Any]", returns: object = None) -> Iterator[str]:
     """What a tool takes and gives."""
     takes = [
@@ -139,8 +141,13 @@ def call_lines(parameters: "Mapping[str, Any]", returns: object = None) -> Itera
 
 def trial_lines(name: str, trial: "Trial") -> Iterator[str]:
     """How a trial went."""
-    tried = [_attempt(name, each) for each in trial.attempts]
     verdict = "passed" if trial.passed else f"not passed: {trial.reason}"
+    given = [each for each in trial.attempts if not each.derived]
+    made = [each for each in trial.attempts if each.derived]
+    tried = [_attempt(name, each) for each in (*given, *made[:_MADE])]
+    if rest := made[_MADE:]:
+        worked = sum(not each.error for each in rest)
+        tried.append(f"and {len(rest)} more made from the signature; {worked} gave a result")
     yield from told("trial", [verdict, *tried])
 
 
@@ -169,7 +176,7 @@ def _attempt(name: str, attempt: "Attempt") -> str:
 
 def _short(value: object) -> str:
     text = json.dumps(value, ensure_ascii=False, default=str)
-    return text if len(text) <= _LONG else f"{text[:_LONG]}…"
+    return text if len(text) <= _VALUE else f"{text[:_VALUE]}…"
 
 
 def _state(skill: "Skill", version: "Version") -> str:
