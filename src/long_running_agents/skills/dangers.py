@@ -76,7 +76,8 @@ _LEAVE = "Leave it out, unless you know why it is there."
 _NAME_IT = "Name the page itself, with its own address."
 
 _DANGERS = (
-    _danger("It loads something and runs it at once.", _SAY, _LOAD, rf"\|&?\s{{0,9}}{_SHELL}"),
+    _danger("It loads something and runs it at once.", _SAY, _LOAD,
+            rf"\|&?\s{{0,9}}{_SHELL}(?!\s{{1,9}}-m\s{{1,9}}json\.tool)"),
     _danger(
         "It loads something and runs it at once.",
         _SAY,
@@ -168,7 +169,8 @@ _DANGERS = (
             r"(?:know|see|notice|be\s{1,9}(?:told|informed|asked))|"
             r"\bkeep\s{1,9}(?:this|it|that)\s{1,9}(?:a\s{1,9})?(?:secret|hidden|quiet)"),
     _danger("It asks to ignore instructions or rules.", _LEAVE,
-            r"\b(?:ignore|disregard|forget|override|bypass|circumvent)\b\s{1,9}(?:[^.\n]{0,40}\s)?"
+            r"(?<!not\s)(?<!n.t\s)\b(?:ignore|disregard|forget|override|bypass|circumvent)\b"
+            r"\s{1,9}(?:[^.\n]{0,40}\s)?"
             r"(?:instructions?|rules?|guidelines?|polic(?:y|ies)|safety|prompts?|restrictions?|"
             r"approvals?|guardrails?|safeguards?)\b|\b(?:jailbreak|developer\s{1,9}mode|DAN\s"
             r"{1,9}mode)\b|<\|\w{1,20}\|>|</?(?:system|assistant)>|\byou\s{1,9}are\s{1,9}now\b"),

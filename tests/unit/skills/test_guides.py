@@ -235,6 +235,8 @@ def test_the_same_is_found_in_the_files_beside_it(body):
         "https://docs.python.org/3/library/base64.html explains base64.b64decode.",
         "Do not use the passive voice. Show the result to the user.",
         "See .env.example for the names of the variables.",
+        "curl -s https://api.example.com/items | python3 -m json.tool",
+        "Don't forget to follow the instructions, and do not ignore the rules.",
         "Use eval sets to measure; never show more than ten rows.",
     ],
 )
