@@ -3,6 +3,7 @@
 import ast
 import textwrap
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -79,6 +80,9 @@ def draft_of(source: str, *, function: str = "", name: str = "") -> "Draft":
 
     if function:
         from long_running_agents.skills import importing
+        from long_running_agents.skills.modules import NotPython
 
-        source = importing.extracted(source, function)
+        # What cannot be taken apart is left to the review, which says what is wrong and where.
+        with suppress(NotPython):
+            source = importing.extracted(source, function)
     return Draft(source=source, function=function, name=name, brought=Brought(origin=Origin.PERSON))
