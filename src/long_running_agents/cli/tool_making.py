@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from long_running_agents.skills.proposing import Examined
 
 function_option = click.option(
-    "--function", default="", metavar="NAME", help="The function in the file; else its only one."
+    "--function", default="", metavar="NAME", help="The function in the file; else its last."
 )
 
 
