@@ -9,7 +9,7 @@ from long_running_agents.cli import skill_showing as showing
 from long_running_agents.cli.options import Options, pass_options
 from long_running_agents.cli.output import note
 from long_running_agents.cli.reading import changing_skills, with_skills
-from long_running_agents.cli.skill_names import name_argument, version_option
+from long_running_agents.cli.skill_names import NUMBER, name_argument, version_option
 from long_running_agents.errors import Busy, UsageError
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def reject(options: Options, name: str, number: int | None) -> None:
 
 @click.command()
 @name_argument
-@click.argument("number", metavar="[VERSION]", type=click.IntRange(min=1), required=False)
+@click.argument("number", metavar="[VERSION]", type=NUMBER, required=False)
 @pass_options
 def rollback(options: Options, name: str, number: int | None) -> None:
     """Use an earlier version again, the one before unless another is named."""
@@ -81,7 +81,9 @@ def enable(options: Options, name: str) -> None:
 @pass_options
 def disable(options: Options, name: str, reason: str) -> None:
     """Let a skill rest; nothing of it is lost."""
-    _change(options, "disabled", lambda desk: desk.disable(name, reason, by=BY))
+    # A terminal may send what is no text; nothing of that can be kept.
+    why = reason.encode("utf-8", "replace").decode()
+    _change(options, "disabled", lambda desk: desk.disable(name, why, by=BY))
 
 
 @click.command()

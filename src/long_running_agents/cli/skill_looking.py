@@ -16,7 +16,7 @@ from long_running_agents.cli.output import (
     print_table,
 )
 from long_running_agents.cli.reading import has_database, with_skills
-from long_running_agents.cli.skill_names import name_argument, version_option
+from long_running_agents.cli.skill_names import NUMBER, name_argument, version_option
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -107,8 +107,8 @@ def versions(options: Options, name: str, as_json: bool) -> None:
 
 @click.command()
 @name_argument
-@click.argument("old", type=click.IntRange(min=1), required=False)
-@click.argument("new", type=click.IntRange(min=1), required=False)
+@click.argument("old", type=NUMBER, required=False)
+@click.argument("new", type=NUMBER, required=False)
 @pass_options
 def diff(options: Options, name: str, old: int | None, new: int | None) -> None:
     """Show how two versions differ: the one in use and the newest, unless others are named."""

@@ -4,18 +4,29 @@ import click
 
 from long_running_agents.errors import NotFound
 
+NUMBER = click.IntRange(1, (1 << 31) - 1)
+"""The number of a version."""
+
 version_option = click.option(
-    "--version", "number", type=click.IntRange(min=1), metavar="N", help="This version of it."
+    "--version", "number", type=NUMBER, metavar="N", help="This version of it."
 )
 
 
-def _known(_: click.Context, __: click.Parameter, name: str) -> str:
+def checked(name: str) -> str:
+    """A name that a skill can have.
+
+    Raises:
+        NotFound: Nothing is called like this, and not every text can be looked for.
+    """
     from long_running_agents.domain.skill import GUIDE_NAME, NAME
 
     if not NAME.fullmatch(name) and not GUIDE_NAME.fullmatch(name):
-        # Nothing is called like this, and not every text can be looked for.
         raise NotFound(f"No skill {name!r}.", hint="'lra skills list' shows them.")
     return name
+
+
+def _known(_: click.Context, __: click.Parameter, name: str) -> str:
+    return checked(name)
 
 
 name_argument = click.argument("name", callback=_known)

@@ -10,6 +10,7 @@ from long_running_agents.cli.files import read_text, write_text
 from long_running_agents.cli.options import Options, pass_options
 from long_running_agents.cli.output import json_option, note, print_json, print_table
 from long_running_agents.cli.reading import changing_skills, with_skills
+from long_running_agents.cli.skill_names import checked
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -62,9 +63,10 @@ def export_skills(
 
 def export(options: Options, names: "Sequence[str]", output: Path | None, *, force: bool) -> None:
     """Write skills to stdout, or to a file."""
+    chosen = [checked(name) for name in names]
 
     async def work(library: "Library") -> str:
-        return await library.export(list(names) or None)
+        return await library.export(chosen or None)
 
     text = with_skills(options, work)
     if output is None:

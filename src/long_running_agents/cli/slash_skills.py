@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from long_running_agents.cli.code import block, visible
 from long_running_agents.cli.render import one_line
 from long_running_agents.cli.skill_deciding import BY
+from long_running_agents.cli.skill_names import checked
 from long_running_agents.cli.skill_showing import about, problems_line, waiting_line
 from long_running_agents.errors import Busy, UsageError
 
@@ -26,11 +27,11 @@ async def skills(talk: "Conversation", rest: str) -> None:
         case []:
             await talk.screen.note(await _listed(desk))
         case ["show", name]:
-            await talk.screen.note(_shown(await desk.version(name)))
+            await talk.screen.note(_shown(await desk.version(checked(name))))
         case ["approve", name]:
-            await _approve(talk, desk, name)
+            await _approve(talk, desk, checked(name))
         case ["disable", name]:
-            await talk.screen.note(_told(await desk.disable(name, by=BY)))
+            await talk.screen.note(_told(await desk.disable(checked(name), by=BY)))
         case _:
             raise UsageError(f"'/skills {one_line(rest)}' is not understood:", hint=_WAYS)
 

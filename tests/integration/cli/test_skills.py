@@ -205,3 +205,12 @@ def test_switched_off_is_said(lra, monkeypatch):
     monkeypatch.setenv("LRA_AGENT__TOOLS__ENABLE__SKILLS", "false")
     assert "Skills are switched off" in lra("skills")[2]
     assert lra("chat", stdin="hi\n")[0] == 0
+
+
+def test_what_is_no_text_or_no_number_breaks_nothing(lra, kept):
+    kept(DOUBLE, "--yes")
+    assert lra("skills", "disable", "double", "--reason", "\udcff")[0] == 0
+    assert listed(lra)["double"]["note"] == "?"
+    assert lra("skills", "export", "\udcff")[0] == 3
+    assert lra("skills", "show", "double", "--version", str(1 << 80))[0] == 2
+    assert lra("skills", "diff", "double", "0")[0] == 2
