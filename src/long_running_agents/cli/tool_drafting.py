@@ -79,8 +79,8 @@ def draft_of(source: str, *, function: str = "", name: str = "") -> "Draft":
     from long_running_agents.domain.skill import Brought, Draft, Origin
 
     if function:
+        from long_running_agents.errors import NotPython
         from long_running_agents.skills import importing
-        from long_running_agents.skills.modules import NotPython
 
         # What cannot be taken apart is left to the review, which says what is wrong and where.
         with suppress(NotPython):

@@ -138,7 +138,9 @@ class SkillTools(AbstractToolset[TurnDeps]):
         tool_args: dict[str, Any],
         ctx: RunContext[TurnDeps],
         tool: ToolsetTool[TurnDeps],
-    ) -> str:
+    ) -> Any:
+        if name in (FIND, READ):
+            return await self._finding.call_tool(name, tool_args, ctx, tool)
         deps = ctx.deps
         where = Brought(
             origin=Origin.MODEL,
