@@ -15,7 +15,7 @@ from long_running_agents.cli.output import (
     print_json,
     print_table,
 )
-from long_running_agents.cli.reading import has_database, with_skills
+from long_running_agents.cli.reading import has_database, with_database, with_skills
 from long_running_agents.cli.skill_names import NUMBER, name_argument, version_option
 
 if TYPE_CHECKING:
@@ -49,9 +49,13 @@ def list_skills(options: Options, state: str | None, as_json: bool) -> None:
         note(f"No skill is {state}.")
     else:
         showing.print_skills(chosen)
-    for line in (showing.waiting_line(found), showing.problems_line(len(problems))):
-        if line:
-            note(line)
+    lines = (
+        showing.waiting_line(found),
+        showing.problems_line(len(problems)),
+        showing.unseen_line(_unseen(options, problems)),
+    )
+    for line in filter(None, lines):
+        note(line)
     if not options.load().settings.agent.tools.enable.skills:
         note("Skills are switched off: the agent is offered none (agent.tools.enable.skills).")
 
@@ -149,6 +153,26 @@ def _everything(options: Options) -> "tuple[Sequence[Skill], Sequence[Problem]]"
 
     # A home without a database has no skills; that is an answer, not a failure.
     return with_skills(options, work) if has_database(options) else ((), ())
+
+
+def _unseen(options: Options, problems: "Sequence[Problem]") -> int:
+    """How many files among the skills nobody has looked at yet."""
+    from long_running_agents.memory.opening import workspace
+    from long_running_agents.skills import shelving
+    from long_running_agents.store import skills
+    from long_running_agents.tools.workspaces import open_workspace
+
+    loaded = options.load()
+    owner = loaded.settings.owner
+    if not workspace(loaded, owner).is_dir():
+        return 0
+    known = {problem.digest for problem in problems}
+    if has_database(options):
+        known |= with_database(
+            options, lambda database: database.read(lambda tx: skills.digests(tx, owner))
+        )
+    found = shelving.found(open_workspace(loaded, owner))
+    return sum(each.digest not in known for each in found)
 
 
 def _is(skill: "Skill", state: str) -> bool:

@@ -79,6 +79,14 @@ def problems_line(count: int) -> str:
     return f"{files} cannot be a skill: lra skills problems"
 
 
+def unseen_line(count: int) -> str:
+    """How many files nobody has looked at yet, on one line; empty for none."""
+    if not count:
+        return ""
+    files = "1 new file is" if count == 1 else f"{count:,} new files are"
+    return f"{files} looked at when the agent works next"
+
+
 def print_skill(skill: "Skill", version: "Version", first: Sequence[str] = ()) -> None:
     """Print all about one version of a skill, its code last.
 

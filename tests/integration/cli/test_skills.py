@@ -186,9 +186,11 @@ def test_a_file_that_cannot_be_a_skill_is_a_problem(lra, tmp_path):
     folder = tmp_path / "home" / "workspace" / "skills"
     folder.mkdir(parents=True)
     (folder / "call.py").write_text(EVIL)
+    assert "1 new file is looked at when the agent works next" in lra("skills")[2]
     # Whoever opens the home looks into the folder.
     assert lra("ask", "hello")[0] == 0
     assert "1 file cannot be a skill: lra skills problems" in lra("skills")[2]
+    assert "new file" not in lra("skills")[2]
     [problem] = json.loads(lra("skills", "problems", "--json")[1])
     assert problem["path"] == "skills/call.py"
     assert "socket" in lra("skills", "problems")[1]
