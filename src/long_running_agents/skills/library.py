@@ -20,10 +20,11 @@ from long_running_agents.domain.skill import (
     Version,
 )
 from long_running_agents.errors import Busy, UsageError
-from long_running_agents.skills import changing, differing, exporting, importing, shelving
+from long_running_agents.skills import changing, differing, shelving
 from long_running_agents.skills.calling import Calling, Returned
 from long_running_agents.skills.offering import Shelf
 from long_running_agents.skills.proposing import Proposing
+from long_running_agents.skills.transfer import exporting, importing
 from long_running_agents.skills.trial import Candidate
 from long_running_agents.skills.workroom import Workroom
 from long_running_agents.store import skill_problems, skills
@@ -112,7 +113,9 @@ class Library:
             SkillRefused: The review or the trial found fault with it.
         """
         version = await self.propose(draft)
-        if not enable:
+        skill = await self.get(version.name)
+        used = skill.enabled and skill.version == version.number
+        if used or not enable:
             return version
         await self.approve(version.name, version.number, by=by)
         return await self.version(version.name, version.number)

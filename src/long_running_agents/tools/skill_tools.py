@@ -102,7 +102,7 @@ class SkillTools(AbstractToolset[TurnDeps]):
         self._finding = finding()
         powers = {Power.EXECUTE, Power.CHANGE, *([Power.SEND] if network else [])}
         self._metadata = effect(Effect.ONCE, powers=powers, foreign=network)
-        self._definitions: dict[tuple[str, str], ToolDefinition] = {}
+        self._definitions: dict[tuple[str, str, int], ToolDefinition] = {}
         self._chosen: dict[str, tuple[Shelf, tuple[str, ...], list[Version]]] = {}
 
     @property
@@ -209,7 +209,7 @@ class SkillTools(AbstractToolset[TurnDeps]):
 
     def definition(self, version: Version) -> ToolDefinition:
         """What the model is told of a function."""
-        key = version.name, version.digest
+        key = version.owner, version.name, version.number
         if key not in self._definitions:
             self._definitions[key] = ToolDefinition(
                 name=version.name,
