@@ -198,6 +198,12 @@ class Library:
     async def delete(self, name: str, *, by: str) -> None:
         """Forget a skill with all its versions, and its file."""
         now = self._room.clock.now()
+        shown = await self.version(name)
+        if shown.kind is Kind.GUIDE and await self._lies_there(name):
+            raise Busy(
+                f"The folder skills/{name} is still there, and would be proposed again.",
+                hint="Remove it first, or disable the skill.",
+            )
 
         def work(tx: Transaction) -> list[Version]:
             versions = skills.versions(tx, self._owner, skills.get(tx, self._owner, name).name)
@@ -212,6 +218,11 @@ class Library:
             with _unless_it_cannot_be_shown(name):
                 workspace = self._room.place(self._owner).workspace
                 await asyncio.to_thread(shelving.removed, workspace, name, replacing=digests)
+
+    async def _lies_there(self, guide: str) -> bool:
+        workspace = self._room.place(self._owner).workspace
+        found = await asyncio.to_thread(shelving.found, workspace)
+        return any(each.draft is not None and each.draft.name == guide for each in found)
 
     async def unchanged(self, version: Version) -> bool:
         """Whether a guide's folder still is what was approved."""
