@@ -4,13 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pydantic_ai.toolsets import FunctionToolset
+from pydantic_ai.tools import ToolDefinition
 
 from long_running_agents.config import Settings
 from long_running_agents.domain.tool import Effect, Power
 from long_running_agents.tools.catalog import families, switched_on
-from long_running_agents.tools.deps import TurnDeps
-from long_running_agents.tools.effects import effect_of, powers_of
+from long_running_agents.tools.effects import effect_of, is_foreign, powers_of
 from long_running_agents.tools.skill_tools import finding
 
 
@@ -24,6 +23,8 @@ class Listed:
     """Whether the settings let the model use it."""
     effect: Effect
     powers: frozenset[Power]
+    foreign: bool
+    """Whether its results are somebody else's words."""
     description: str
     parameters: dict[str, Any]
     """The JSON Schema of its arguments."""
@@ -37,22 +38,21 @@ def listed(settings: Settings) -> Sequence[Listed]:
     if tools.enable.skills:
         on |= {name for name in helpers.tools if tools.allow is None or name in tools.allow}
     return [
-        one
+        told(tool.tool_def, family.id or "", enabled=name in on)
         for family in (*families(network=bool(settings.sandbox.network)), helpers)
-        for one in _of(family, on)
-    ]
-
-
-def _of(family: FunctionToolset[TurnDeps], on: set[str]) -> list[Listed]:
-    return [
-        Listed(
-            name=name,
-            family=family.id or "",
-            enabled=name in on,
-            effect=effect_of(tool.tool_def),
-            powers=powers_of(tool.tool_def),
-            description=tool.description or "",
-            parameters=tool.function_schema.json_schema,
-        )
         for name, tool in family.tools.items()
     ]
+
+
+def told(tool: ToolDefinition, family: str, *, enabled: bool) -> Listed:
+    """A tool as its definition tells of it."""
+    return Listed(
+        name=tool.name,
+        family=family,
+        enabled=enabled,
+        effect=effect_of(tool),
+        powers=powers_of(tool),
+        foreign=is_foreign(tool),
+        description=tool.description or "",
+        parameters=tool.parameters_json_schema,
+    )

@@ -9,14 +9,11 @@ from tempfile import TemporaryDirectory
 from long_running_agents.clock import SystemClock
 from long_running_agents.config import Loaded
 from long_running_agents.domain.ports import Clock
-from long_running_agents.mcp import names
 from long_running_agents.mcp.servers import servers_of
-from long_running_agents.sandbox import opening
 from long_running_agents.sandbox.session_sandboxes import SessionSandboxes
 from long_running_agents.sandbox.workspace import Workspace
 from long_running_agents.skills.library import Library
-from long_running_agents.skills.trial import Trials
-from long_running_agents.skills.workroom import Shelves, Workroom
+from long_running_agents.skills.opening import sandboxes_of, workroom_of
 from long_running_agents.store.database import Database
 from long_running_agents.store.opening import database_path, open_database
 from long_running_agents.tools.workspaces import open_workspace
@@ -88,25 +85,20 @@ async def _library(
     loaded: Loaded, database: Database, clock: Clock, *, making: bool
 ) -> AsyncGenerator[Library]:
     servers = servers_of(loaded, clock, frozenset)
-    settings = loaded.settings
-    sandboxes = opening.errand_sandboxes(
-        settings.sandbox, loaded.variables, clock, layers=loaded.home / opening.LAYERS
-    )
-    room = Workroom(
-        database=database,
-        clock=clock,
-        settings=settings.agent.skills,
-        redact=servers.guarded(loaded).redact,
-        trials=Trials(lambda: sandboxes.lent("trial"), clock),
+    sandboxes = sandboxes_of(loaded, clock)
+    room = workroom_of(
+        servers.guarded(loaded),
+        database,
+        clock,
+        sandboxes,
+        servers=servers,
         reserved=_reserved() if making else frozenset(),
-        prefixes=tuple(f"{names.prefix(each.spec.name)}_" for each in servers.each),
         place=lambda owner: _Place(loaded, owner, sandboxes),
         # Whoever listens to a conversation has the home open, and is asked instead.
         announce=lambda _: None,
-        shelves=Shelves(database),
     )
     try:
-        yield Library(room, settings.owner)
+        yield Library(room, loaded.settings.owner)
     finally:
         await sandboxes.close()
 

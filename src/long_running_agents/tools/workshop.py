@@ -8,13 +8,10 @@ from pydantic_ai.toolsets import AbstractToolset
 from long_running_agents.config import Loaded
 from long_running_agents.domain.events import Recorded
 from long_running_agents.domain.ports import Clock
-from long_running_agents.mcp import names
-from long_running_agents.sandbox import opening
 from long_running_agents.sandbox.session_sandboxes import SessionSandboxes
 from long_running_agents.skills.filing import Filing
 from long_running_agents.skills.library import Library
-from long_running_agents.skills.trial import Trials
-from long_running_agents.skills.workroom import Shelves, Workroom
+from long_running_agents.skills.opening import sandboxes_of, workroom_of
 from long_running_agents.store.database import Database
 from long_running_agents.tools.catalog import reserved
 from long_running_agents.tools.deps import TurnDeps
@@ -52,22 +49,16 @@ def workshop_of(
     settings = loaded.settings
     if not settings.agent.tools.enable.skills:
         return None
-    sandboxes = opening.errand_sandboxes(
-        settings.sandbox, loaded.variables, clock, layers=loaded.home / opening.LAYERS
-    )
-    prefixes = tuple(f"{names.prefix(each.spec.name)}_" for each in hands.servers.each)
-    taken = reserved(toolsets)
-    room = Workroom(
-        database=database,
-        clock=clock,
-        settings=settings.agent.skills,
-        redact=loaded.redact,
-        trials=Trials(lambda: sandboxes.lent("trial"), clock),
-        reserved=taken,
-        prefixes=prefixes,
+    sandboxes = sandboxes_of(loaded, clock)
+    room = workroom_of(
+        loaded,
+        database,
+        clock,
+        sandboxes,
+        servers=hands.servers,
+        reserved=reserved(toolsets),
         place=hands.of,
         announce=announce,
-        shelves=Shelves(database),
     )
     library = Library(room, settings.owner)
     filing = Filing(room, library)
@@ -76,6 +67,6 @@ def workshop_of(
         filing,
         network=bool(settings.sandbox.network),
         allow=settings.agent.tools.allow,
-        prefixes=prefixes,
+        prefixes=room.prefixes,
     )
     return Workshop(library, filing, tools, sandboxes)

@@ -1,12 +1,10 @@
 """Tools: what the model may call. Nothing here calls one."""
 
-from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from typing import Any, Literal
 
 from fastapi import APIRouter
 from pydantic import ConfigDict
-from pydantic_ai.tools import ToolDefinition
 
 from long_running_agents.app import App
 from long_running_agents.config.settings import ToolSettings
@@ -15,8 +13,7 @@ from long_running_agents.domain.tool import Effect, Power
 from long_running_agents.server.bodies import JsonRoute
 from long_running_agents.server.callers import Reading
 from long_running_agents.server.wire.shapes import Told
-from long_running_agents.tools.catalog import families, switched_on
-from long_running_agents.tools.effects import effect_of, is_foreign, powers_of
+from long_running_agents.tools.listing import Listed, listed, told
 
 
 class ToolTold(Told):
@@ -78,57 +75,48 @@ class ToolRoutes:
 
     async def list_all(self, caller: Reading) -> ToolList:
         """List the tools that the model may call."""
-        return ToolList(tools=[*self._built_in(), *await self._skills(caller.owner)])
-
-    def _built_in(self) -> Iterator[ToolTold]:
         settings = self._app.settings
-        enabled = switched_on(settings).tools
-        for family in families(network=bool(settings.sandbox.network)):
-            for name, tool in family.tools.items():
-                yield self._told(
-                    tool.tool_def, "built_in", family.id or "", enabled=name in enabled
-                )
+        made = await self._skills(caller.owner)
+        tools = settings.agent.tools
+        return ToolList(
+            tools=[
+                *(_told(each, "built_in", tools) for each in listed(settings)),
+                *(_told(each, "skill", tools) for each in made),
+            ]
+        )
 
-    async def _skills(self, owner: str) -> list[ToolTold]:
+    async def _skills(self, owner: str) -> list[Listed]:
         workshop = self._app.workshop
         if workshop is None:
             return []
         shelf = await workshop.library.of(owner).shelf()
         tools = workshop.toolset
         return [
-            self._told(tools.definition(each), "skill", "skill_tools", enabled=tools.may(each.name))
+            told(tools.definition(each), "skill_tools", enabled=tools.may(each.name))
             for each in shelf.of(Kind.FUNCTION)
         ]
 
-    def _told(
-        self,
-        known: ToolDefinition,
-        kind: Literal["built_in", "skill"],
-        family: str,
-        *,
-        enabled: bool,
-    ) -> ToolTold:
-        return ToolTold(
-            name=known.name,
-            kind=kind,
-            family=family,
-            description=known.description or "",
-            parameters=known.parameters_json_schema,
-            effect=effect_of(known),
-            powers=sorted(powers_of(known)),
-            foreign=is_foreign(known),
-            enabled=enabled,
-            approval=_approval(known, self._app.settings.agent.tools),
-        )
+
+def _told(known: Listed, kind: Literal["built_in", "skill"], settings: ToolSettings) -> ToolTold:
+    return ToolTold(
+        name=known.name,
+        kind=kind,
+        family=known.family,
+        description=known.description,
+        parameters=known.parameters,
+        effect=known.effect,
+        powers=sorted(known.powers),
+        foreign=known.foreign,
+        enabled=known.enabled,
+        approval=_approval(known, settings),
+    )
 
 
-def _approval(
-    tool: ToolDefinition, settings: ToolSettings
-) -> Literal["never", "sometimes", "always"]:
+def _approval(known: Listed, settings: ToolSettings) -> Literal["never", "sometimes", "always"]:
     """What the settings and the gate say of a tool, as far as that is known without a call."""
-    if tool.name in settings.require_approval:
+    if known.name in settings.require_approval:
         return "always"
     asking = any(
-        rule.decision == "ask" and fnmatchcase(tool.name, rule.tool) for rule in settings.rules
+        rule.decision == "ask" and fnmatchcase(known.name, rule.tool) for rule in settings.rules
     )
-    return "sometimes" if asking or powers_of(tool) else "never"
+    return "sometimes" if asking or known.powers else "never"
