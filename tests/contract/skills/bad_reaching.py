@@ -129,7 +129,7 @@ ESCAPES = [
             return True
         ''',
         "opens a connection",
-        "fails: ",
+        "Connect call failed",
     ),
     Candidate(
         "starts_programs",
@@ -184,7 +184,7 @@ ESCAPES = [
             return 2 * number
         ''',
         "changes a module for all that comes after it",
-        "json.dumps",
+        "'json.dumps' changes json for everybody",
     ),
     Candidate(
         "forges_answers",
@@ -203,7 +203,7 @@ ESCAPES = [
             return "not a number"
         ''',
         "writes an answer of its own into every open pipe",
-        "forges_answers(",
+        "ProtocolError: something besides its result",
         limits=_QUICK,
     ),
 ]

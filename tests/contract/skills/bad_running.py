@@ -55,7 +55,7 @@ CRASHES = [
         '''
         def leaves_early(number: int) -> int:
             """A number, if the process lives."""
-            exit(number)
+            raise SystemExit(number)
         ''',
         "ends its process",
         "SystemExit",
@@ -231,7 +231,7 @@ OUTPUT = [
             return sum(values) / len(values) if values else float("nan")
         ''',
         "NaN, which JSON does not have",
-        "no_number(values=[]) fails",
+        "no_number(values=[]) fails: TypeError: no JSON",
     ),
     Candidate(
         "a_set",

@@ -174,7 +174,9 @@ NUMBERS = [
     Candidate(
         "multiply_matrices",
         '''
-        def multiply_matrices(left: list[list[float]], right: list[list[float]]) -> list[list[float]]:
+        Matrix = list[list[float]]
+
+        def multiply_matrices(left: Matrix, right: Matrix) -> Matrix:
             """The product of two matrices, given row by row."""
             if not left or len(left[0]) != len(right):
                 raise ValueError("as many columns on the left as rows on the right are needed")
