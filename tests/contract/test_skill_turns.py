@@ -49,17 +49,17 @@ async def results(app, turn):
 
 
 async def test_a_function_is_written_promoted_and_called_at_the_next_step(tmp_path):
-    model = ScriptedModel([WRITE, PROMOTE, USE, say("The RSI is 83."), USE, say("again")])
+    model = ScriptedModel([WRITE, PROMOTE, USE, say("The RSI is 86."), USE, say("again")])
     async with make_app(tmp_path, model=model, **AUTO) as app:
         turn = await ended(app, "Make a tool for the RSI")
         _, promoted, used = await results(app, turn)
         assert "calculate_rsi version 1 is a tool from the next step on." in promoted
-        assert json.loads(used) == pytest.approx([83.333333])
+        assert json.loads(used) == pytest.approx([85.714286])
         assert "calculate_rsi" not in model.tools_offered[1]
         assert "calculate_rsi" in model.tools_offered[2]
         # Another conversation of the same person has it, too.
         other = await ended(app, "Again", SessionId("other"))
-        assert json.loads((await results(app, other))[0]) == pytest.approx([83.333333])
+        assert json.loads((await results(app, other))[0]) == pytest.approx([85.714286])
         assert (tmp_path / "workspace/skills/calculate_rsi.py").read_text() == RSI
 
 

@@ -19,6 +19,10 @@ _LONGEST_EXAMPLE = 4000
 
 _PROMPT = re.compile(r"[ \t]*>>>(?:[ \t](.*))?")
 _MORE = re.compile(r"[ \t]*\.\.\.(?:[ \t](.*))?")
+_SPHINX = re.compile(r"^[ \t]*:(?:param|parameter|arg|type|returns?|rtype|raises)\b", re.MULTILINE)
+_NUMPY = re.compile(
+    r"^[ \t]*(?:Parameters|Returns|Examples|Raises)[ \t]*\n[ \t]*-{3,}", re.MULTILINE
+)
 _HEADING = re.compile(r"\s*(?:Examples?|Usage)\s*:{0,2}\s*", re.IGNORECASE)
 
 
@@ -78,14 +82,12 @@ def _sections(text: str) -> "Sequence[DocstringSection]":
 
     docstring = griffe.Docstring(text)
     try:
-        style, _ = griffe.infer_docstring_style(docstring)
-        match style:
-            case griffe.Parser.numpy:
-                return griffe.parse_numpy(docstring, warnings=False)
-            case griffe.Parser.sphinx:
-                return griffe.parse_sphinx(docstring, warnings=False)
-            case _:
-                return griffe.parse_google(docstring, warnings=False)
+        # Its own way to tell the styles apart overlooks a single ":param".
+        if _SPHINX.search(text):
+            return griffe.parse_sphinx(docstring, warnings=False)
+        if _NUMPY.search(text):
+            return griffe.parse_numpy(docstring, warnings=False)
+        return griffe.parse_google(docstring, warnings=False)
     except Exception:  # noqa: BLE001 - a foreign parser on foreign text; the text itself is enough
         return [griffe.DocstringSectionText(text)]
 

@@ -11,9 +11,9 @@ from datetime import datetime
 
 from long_running_agents.domain.skill import NAME, Kind, Version
 from long_running_agents.errors import UsageError
+from long_running_agents.skills.bindings import binding, bound
 from long_running_agents.skills.modules import NotPython, parsed
 from long_running_agents.skills.renaming import renamed, used
-from long_running_agents.skills.bindings import binding, bound
 from long_running_agents.skills.sections import (
     About,
     Allowed,

@@ -5,10 +5,10 @@ import json
 from collections.abc import Collection
 
 from long_running_agents.domain.skill import Brought, Draft, Example, Limits, Origin
-from long_running_agents.errors import TooLarge, UsageError
+from long_running_agents.errors import NotFound, TooLarge, UsageError
+from long_running_agents.skills.bindings import Function
 from long_running_agents.skills.modules import parsed
 from long_running_agents.skills.renaming import renamed
-from long_running_agents.skills.bindings import Function
 from long_running_agents.skills.sections import MARKER, About, digest_of_section
 
 LARGEST = 8 << 20
@@ -60,6 +60,23 @@ def imported(text: str) -> list[Draft]:
         draft, at = _from_section(lines, at)
         drafts.append(draft)
     return drafts
+
+
+def extracted(text: str, function: str) -> str:
+    """One function of an ordinary module, with what it needs of the rest.
+
+    Raises:
+        NotFound: The module has no such function.
+        NotPython: It cannot be parsed.
+        TooLarge: There is too much of it.
+    """
+    for draft in _from_ordinary(text.removeprefix("\ufeff")):
+        if draft.function == function:
+            return draft.source
+    raise NotFound(
+        f"There is no function {function!r} at the top level of the file.",
+        hint="Write it there; its name must not begin with _.",
+    )
 
 
 def _check_beginning(text: str) -> None:

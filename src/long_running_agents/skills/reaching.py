@@ -47,8 +47,8 @@ _STEPS = frozenset(
     }
 )  # fmt: skip
 _STEPS_OF_MODULES = frozenset(
-    {"signal", "threading", "_thread", "inspect", "platform", "tempfile", "gc", "code", "runpy",
-     "ctypeslib", "f2py", "distutils", "linecache", "tokenize", "traceback", "types", "warnings",
+    {"threading", "_thread", "inspect", "platform", "tempfile", "gc", "code", "runpy",
+     "ctypeslib", "f2py", "distutils", "linecache", "tokenize", "traceback", "warnings",
      "selectors", "ssl", "mmap", "resource", "codecs", "concurrent"}
 )  # fmt: skip
 _STARTING = frozenset(

@@ -69,6 +69,12 @@ def test_calls_are_no_part_of_the_description_wherever_they_stand():
     assert told("Add.\n\nNote:\n    Slow.\n").description == "Add.\n\nNote: Slow."
 
 
+def test_a_single_line_about_an_argument_is_enough():
+    found = told("Add.\n\n:param n: Which one.")
+    assert (found.description, found.arguments) == ("Add.", {"n": "Which one."})
+    assert told("Add.\n\nArgs:\n    n: Which one.").arguments == {"n": "Which one."}
+
+
 def test_no_docstring_tells_nothing():
     assert (told("").description, told("").arguments) == ("", {})
 

@@ -1,5 +1,5 @@
 import pytest
-from tests.unit.skills.reviewing import RSI, function, messages, reviewed
+from tests.unit.skills.reviewing import LONG, RSI, function, messages, reviewed
 
 from long_running_agents.domain.redaction import Redactor
 from long_running_agents.domain.skill import Example, Severity
@@ -73,6 +73,12 @@ GOOD = [
         "    def push(self, one):\n        self.items.append(one)\n        return one",
     ),
     function("signal = row(text)\nreturn signal.signal", head="def row(x): return x"),
+    function("return str(pd.api.types.is_number(1))", head="import pandas as pd"),
+    function("async def go(): return [await x async for x in y]\nreturn text"),
+    function("return dt.datetime.now().strftime('%Y/%m/%d')", head="import datetime as dt"),
+    function(
+        "async def go():\n    return await asyncio.sleep(0)\nreturn text", head="import asyncio"
+    ),
     function("try:\n    return text\nfinally:\n    pass"),
     function(
         "match text:\n    case str(input):\n        return input\n    case _:\n        return ''"
@@ -165,6 +171,19 @@ def test_the_function_that_was_named_is_taken():
     named = reviewed(two, name="other", function="first")
     assert (named.name, named.interface.function) == ("other", "first")
     assert "There is: first, calculate_rsi." in messages(reviewed(two, function="third"))
+
+
+def test_a_longer_source_with_helpers_and_classes_is_one_tool():
+    found = reviewed(LONG)
+    assert messages(found) == ""
+    assert found.name == "summarise"
+    assert found.interface.parameters["required"] == ["path"]
+    assert found.interface.parameters["properties"]["top"] == {
+        "anyOf": [{"type": "integer"}, {"type": "null"}],
+        "description": "How many words.",
+        "default": None,
+    }
+    assert found.interface.returns["required"] == ["rows"]
 
 
 @pytest.mark.parametrize("name", ["run_command", "Big", "a", "class", "x-y", "__init__", "x" * 65])
