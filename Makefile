@@ -91,9 +91,10 @@ attack-docker: $(VENV)/.ready
 HOSTILE := tests/unit/test_addresses.py tests/unit/sandbox/test_workspace.py \
 	tests/unit/tools/test_files.py tests/unit/tools/test_web.py \
 	tests/unit/domain/test_hazards.py tests/integration/test_taint.py \
-	tests/integration/server/test_attacks.py
+	tests/integration/server/test_attacks.py \
+	tests/contract/test_skill_attacks.py tests/contract/test_skill_candidates.py
 
-# The sandbox first, then the file tools, the web tools and the gate.
+# The sandbox first, then the file tools, the web tools, the gate and the skills.
 attack: $(VENV)/.ready bubblewrap
 	@$(BIN)/python -m tests.attacks --control
 	@$(BIN)/python -m tests.attacks
