@@ -7,6 +7,8 @@
     │   ├── ConfigError       a setting is wrong; change the file, key or variable it names
     │   ├── Misdirected       the request names a host that is not this server; use its own name
     │   ├── TooLarge          the request is too long; send less
+    │   ├── NotPython         a source cannot be parsed; mend the line it names
+    │   ├── Altered           a module was changed after it was exported; export it again
     │   └── SkillRefused      a review or a trial found fault with a skill; mend what it names
     ├── NotFound              no such session, turn, task …; list them and pick another
     ├── Unauthorized          nobody knows who asks; send a token
@@ -89,6 +91,18 @@ class TooLarge(UsageError):
 
     code = "too_large"
     http_status = 413
+
+
+class NotPython(UsageError):
+    """A source cannot be parsed."""
+
+    code = "not_python"
+
+
+class Altered(UsageError):
+    """A module was changed after it was exported."""
+
+    code = "altered"
 
 
 class SkillRefused(UsageError):

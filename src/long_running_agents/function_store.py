@@ -120,9 +120,8 @@ class FunctionStore:
             label=version,
             brought=Brought(origin=Origin.LIBRARY),
         )
-        kept = await self._library.propose(draft)
-        skill = await self._library.approve(kept.name, kept.number, by=_BY)
-        return _stored(skill, kept)
+        kept = await self._library.create(draft, enable=True, by=_BY)
+        return _stored(await self._library.get(kept.name), kept)
 
     async def execute_function(
         self,

@@ -11,14 +11,17 @@ from hypothesis import strategies as st
 from hypothesis.errors import Unsatisfiable
 from schemathesis import GenerationMode, checks
 from tests.integration.server.serving import listening_app
+from tests.integration.server.skills import SHOUT
 
 from long_running_agents.clock import SystemClock
 from long_running_agents.domain.ids import SessionId
 from long_running_agents.domain.memory import Draft, Viewer
+from long_running_agents.domain.skill import Brought, Origin
+from long_running_agents.domain.skill import Draft as Skill
 from long_running_agents.server.asgi import create_app
 from long_running_agents.testing import Rule, Script, ScriptedModel, call, make_app, say
 
-KNOWN = {"session_id": "known", "number": 1}
+KNOWN = {"session_id": "known", "number": 1, "name": "shout"}
 """Things that are there: what is made up never is."""
 PATHS = ["notes/herons.md", "SOUL.md", "../x", "/etc/passwd", ".env", "a\x00b", "notes", "."]
 CHECKS = [
@@ -54,6 +57,8 @@ def server(home):
             await app.turns.settled(turn.id)
             await app.memories.write(Viewer(owner="me"), Draft(content="The heron eats frogs."))
             app.hands.of("me").workspace.write("notes/herons.md", b"Two.")
+            draft = Skill(source=SHOUT, brought=Brought(origin=Origin.PERSON))
+            await app.workshop.library.create(draft, enable=True, by="person")
             async with listening_app(create_app(app, SystemClock())) as address:
                 done.extend([address, asyncio.get_running_loop(), asyncio.Event()])
                 ready.set()
@@ -102,8 +107,9 @@ def attack(operation, mode, examples):
 @pytest.mark.parametrize("mode", list(GenerationMode))
 def test_nothing_that_is_sent_breaks_the_server_or_what_it_says_of_itself(described, mode):
     failures = []
-    for result in described.get_all_operations():
-        operation = result.ok()
+    operations = [result.ok() for result in described.get_all_operations()]
+    # What is deleted is known no more to those that come after.
+    for operation in sorted(operations, key=lambda each: each.method == "delete"):
         try:
             attack(operation, mode, EXAMPLES)
         except Unsatisfiable:

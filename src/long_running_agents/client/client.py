@@ -8,6 +8,7 @@ from urllib.parse import quote
 from long_running_agents.client.link import PATIENCE, Address, Find, Link
 from long_running_agents.client.memories import Memories
 from long_running_agents.client.sessions import Sessions
+from long_running_agents.client.skills import Skills
 from long_running_agents.client.turns import Turns
 from long_running_agents.clock import SystemClock
 from long_running_agents.domain.ids import GrantId
@@ -39,6 +40,7 @@ class Client:
         self.turns = Turns(link, owner)
         self.sessions = Sessions(link, owner)
         self.memories = Memories(link, owner)
+        self.skills = Skills(link, owner)
 
     @classmethod
     @asynccontextmanager

@@ -95,6 +95,7 @@ class Link:
         query: Mapping[str, str | int | float | bool] | None = None,
         headers: Mapping[str, str] | None = None,
         accepted: Collection[int] = (),
+        seconds: float = _SECONDS,
     ) -> Reply:
         """Ask for something, once.
 
@@ -106,6 +107,7 @@ class Link:
             query: What is asked for.
             headers: What else is said.
             accepted: Refusals that the caller understands by itself.
+            seconds: How long an answer is waited for.
 
         Raises:
             ServerAway: Nobody answers, and whether it was done is not known.
@@ -120,6 +122,7 @@ class Link:
                 content=text,
                 params=query,
                 headers={**address.headers, **(headers or {})},
+                timeout=httpx2.Timeout(_SECONDS, read=seconds),
             )
         except httpx2.HTTPError as error:
             self.lost()

@@ -53,7 +53,7 @@ def heard(text: str | bytes, owner: str) -> Heard | None:
         session_id=SessionId(told["session_id"]),
         turn_id=TurnId(told["turn_id"]),
         owner=owner,
-        delta=_read(_DELTA, _said(told)),
+        delta=read(_DELTA, _said(told)),
     )
 
 
@@ -64,8 +64,8 @@ def recorded(told: Told, owner: str) -> Recorded:
         session_id=SessionId(told["session_id"]),
         turn_id=None if told["turn_id"] is None else TurnId(told["turn_id"]),
         owner=owner,
-        at=_read(_MOMENT, told["at"]),
-        event=_read(EVENT, _said(told)),
+        at=read(_MOMENT, told["at"]),
+        event=read(EVENT, _said(told)),
     )
 
 
@@ -87,12 +87,12 @@ def turn(told: Told, owner: str) -> Turn:
         "owner": owner,
         "attended": True,
     }
-    return _read(_TURN, known)
+    return read(_TURN, known)
 
 
 def session(told: Told, owner: str) -> Session:
     """A session."""
-    return _read(_SESSION, {**told, "owner": owner})
+    return read(_SESSION, {**told, "owner": owner})
 
 
 def preview(told: Told, owner: str) -> SessionPreview:
@@ -108,24 +108,29 @@ def approval(told: Told) -> Approval:
     offer = Scope(tool=told["scope"]) if told["scope"] else None
     args = json.dumps(told["input"], ensure_ascii=False)
     known = {**told, "call_id": told["tool_call_id"], "args": args, "offer": offer}
-    return _read(_APPROVAL, known)
+    return read(_APPROVAL, known)
 
 
 def memory(told: Told, owner: str) -> Memory:
     """A memory."""
-    return _read(_MEMORY, {**told, "owner": owner, "agent": None, "previous": None})
+    return read(_MEMORY, {**told, "owner": owner, "agent": None, "previous": None})
 
 
 def task(told: Told) -> Task:
     """A task."""
-    return _read(_TASK, told)
+    return read(_TASK, told)
 
 
 def _said(told: Told) -> dict[str, Any]:
     return {name: value for name, value in told.items() if name not in _PLACE}
 
 
-def _read(shape: TypeAdapter[T], told: object) -> T:
+def read(shape: TypeAdapter[T], told: object) -> T:
+    """Something of a known shape.
+
+    Raises:
+        Unavailable: It has another one.
+    """
     try:
         return shape.validate_python(told)
     except ValidationError as error:

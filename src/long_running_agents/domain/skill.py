@@ -192,6 +192,26 @@ class Draft:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Examined:
+    """What a review says of a draft."""
+
+    name: str
+    findings: tuple[Finding, ...]
+    interface: Interface | None
+    examples: tuple[Example, ...] = ()
+
+    @property
+    def errors(self) -> tuple[Finding, ...]:
+        """Why it cannot be a skill."""
+        return tuple(each for each in self.findings if each.severity is Severity.ERROR)
+
+    @property
+    def warnings(self) -> tuple[Finding, ...]:
+        """What nobody but a person may let pass."""
+        return tuple(each for each in self.findings if each.severity is Severity.WARNING)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Version:
     """One version of a skill. Nothing of it ever changes but its standing."""
 

@@ -23,7 +23,7 @@ def check_writable(path: str) -> None:
             f"{path!r} shows what is remembered, and is written anew each time.",
             hint="Use write_memory, update_memory or forget_memory.",
         )
-    if top == _SKILLS:
+    if top == _SKILLS or inside.startswith(f"{_MEMORY}/{_SKILLS}/"):
         raise PathRefused(
             f"{path!r} belongs to the skills, which a person has to approve.",
             hint="Write it somewhere else.",

@@ -29,6 +29,7 @@ from long_running_agents.server.routes.metrics import MetricsRoutes
 from long_running_agents.server.routes.models import ModelRoutes
 from long_running_agents.server.routes.sessions import SessionRoutes
 from long_running_agents.server.routes.settings import SettingRoutes
+from long_running_agents.server.routes.skills import SkillRoutes
 from long_running_agents.server.routes.status import StatusRoutes
 from long_running_agents.server.routes.tasks import TaskRoutes
 from long_running_agents.server.routes.tokens import TokenRoutes
@@ -97,6 +98,7 @@ def api(
         ApprovalRoutes(app, clock),
         MemoryRoutes(app),
         ToolRoutes(app),
+        SkillRoutes(app),
         FileRoutes(app),
         SettingRoutes(app, file),
         ModelListRoutes(app, clock),

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from long_running_agents.domain.skill import NAME, Kind, Version
-from long_running_agents.errors import UsageError
+from long_running_agents.errors import NotPython, UsageError
 from long_running_agents.skills.bindings import binding, bound
-from long_running_agents.skills.modules import NotPython, parsed
+from long_running_agents.skills.modules import parsed
 from long_running_agents.skills.renaming import renamed, used
 from long_running_agents.skills.sections import (
     About,
@@ -24,12 +24,6 @@ from long_running_agents.skills.sections import (
 
 _FUTURE = "from __future__ import annotations"
 _BUILTINS = frozenset(dir(builtins))
-
-
-class NotExported(UsageError):
-    """Skills cannot stand in one module."""
-
-    code = "not_exported"
 
 
 @dataclass(slots=True)
@@ -59,27 +53,27 @@ def exported(versions: Sequence[Version], *, now: datetime) -> str:
         now: When.
 
     Raises:
-        NotExported: One of them is there twice, or cannot be written.
+        UsageError: One of them is there twice, or cannot be written.
     """
     functions = [each for each in versions if each.kind is Kind.FUNCTION]
     names = [each.name for each in functions]
     for name in names:
         if not NAME.fullmatch(name):
-            raise NotExported(f"{name!r} is no name of a tool.", hint="Leave it out.")
+            raise UsageError(f"{name!r} is no name of a tool.", hint="Leave it out.")
         if names.count(name) > 1:
-            raise NotExported(f"{name} is there twice.", hint="Export one version of each skill.")
+            raise UsageError(f"{name} is there twice.", hint="Export one version of each skill.")
     sections = [_section(each) for each in functions]
     try:
         _choose(sections)
     except RecursionError as error:
-        raise NotExported("One is nested too deeply.", hint="Export them one by one.") from error
+        raise UsageError("One is nested too deeply.", hint="Export them one by one.") from error
     text = "\n\n\n".join(
         [_beginning(versions, sections, now), *(_written(each) for each in sections)]
     )
     try:
         parsed(text)
     except NotPython as error:
-        raise NotExported("They make no module.", hint="Export them one by one.") from error
+        raise UsageError("They make no module.", hint="Export them one by one.") from error
     return f"{text}\n"
 
 
@@ -105,11 +99,11 @@ def _section(version: Version) -> _Section:
         tree = parsed(source)
         bindings = _bindings(tree)
     except (UsageError, RecursionError) as error:
-        raise NotExported(
+        raise UsageError(
             f"{version.name} cannot be exported. {error}", hint="Leave it out."
         ) from error
     if version.interface.function not in bindings:
-        raise NotExported(f"{version.name} has no such function.", hint="Leave it out.")
+        raise UsageError(f"{version.name} has no such function.", hint="Leave it out.")
     return _Section(version, source, hoisted, annotations, tree, bindings)
 
 
@@ -221,7 +215,7 @@ def _written(section: _Section) -> str:
     try:
         source = renamed(section.source, renames)
     except UsageError as error:
-        raise NotExported(
+        raise UsageError(
             f"{version.name} cannot stand beside the others. {error}", hint="Export it alone."
         ) from error
     before = [
@@ -235,7 +229,7 @@ def _written(section: _Section) -> str:
         about = _about(section, len(body), len(before), len(after), renames)
         lines = [f"# {json.dumps(about.model_dump())}", *body]
     except ValueError as error:
-        raise NotExported(
+        raise UsageError(
             f"What is known of {version.name} cannot be written.", hint="Leave it out."
         ) from error
     marker = f"# --- skill: {version.name} · version {version.number}"

@@ -5,7 +5,7 @@ import json
 from collections.abc import Collection
 
 from long_running_agents.domain.skill import Brought, Draft, Example, Limits, Origin
-from long_running_agents.errors import NotFound, TooLarge, UsageError
+from long_running_agents.errors import Altered, NotFound, TooLarge, UsageError
 from long_running_agents.skills.bindings import Function
 from long_running_agents.skills.modules import parsed
 from long_running_agents.skills.renaming import renamed
@@ -21,18 +21,6 @@ MOST = 200
 _BROUGHT = Brought(origin=Origin.IMPORT)
 
 
-class NotImported(UsageError):
-    """There are no skills in a text."""
-
-    code = "not_imported"
-
-
-class Altered(NotImported):
-    """A section is not as it was exported."""
-
-    code = "altered"
-
-
 def imported(text: str) -> list[Draft]:
     """The skills of a module; it is parsed, and never run.
 
@@ -42,7 +30,7 @@ def imported(text: str) -> list[Draft]:
 
     Raises:
         Altered: A section was changed after it was exported.
-        NotImported: There is no function in it.
+        UsageError: There is no function in it.
         NotPython: It cannot be parsed.
         TooLarge: There is too much of it.
     """
@@ -170,7 +158,7 @@ def _from_ordinary(text: str) -> list[Draft]:
         if isinstance(node, Function) and not node.name.startswith("_")
     }
     if not public:
-        raise NotImported(
+        raise UsageError(
             "There is no public function in it.", hint="A skill is a function at the top level."
         )
     if len(public) > MOST:

@@ -8,6 +8,7 @@ from long_running_agents.domain.skill import (
     Attempt,
     Brought,
     Draft,
+    Examined,
     Example,
     Json,
     Kind,
@@ -22,7 +23,7 @@ from long_running_agents.errors import Busy, UsageError
 from long_running_agents.skills import changing, differing, exporting, importing, shelving
 from long_running_agents.skills.calling import Calling, Returned
 from long_running_agents.skills.offering import Shelf
-from long_running_agents.skills.proposing import Examined, Proposing
+from long_running_agents.skills.proposing import Proposing
 from long_running_agents.skills.trial import Candidate
 from long_running_agents.skills.workroom import Workroom
 from long_running_agents.store import skill_problems, skills
@@ -102,6 +103,20 @@ class Library:
     async def propose(self, draft: Draft) -> Version:
         """Review, try and keep a draft; the same again is the same version."""
         return await self._proposing.propose(draft)
+
+    async def create(self, draft: Draft, *, enable: bool, by: str) -> Version:
+        """Propose a draft for somebody who may also say yes to it, at once if they do.
+
+        Raises:
+            SkillRefused: The review or the trial found fault with it.
+        """
+        version = await self.propose(draft)
+        skill = await self.get(version.name)
+        used = skill.enabled and skill.version == version.number
+        if used or not enable:
+            return version
+        await self.approve(version.name, version.number, by=by)
+        return await self.version(version.name, version.number)
 
     async def offer(self, draft: Draft) -> Version:
         """Propose a draft, and use it at once where the policy says so and nothing speaks against.

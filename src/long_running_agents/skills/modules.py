@@ -3,13 +3,7 @@
 import ast
 import warnings
 
-from long_running_agents.errors import UsageError
-
-
-class NotPython(UsageError):
-    """A text cannot be parsed as Python."""
-
-    code = "not_python"
+from long_running_agents.errors import NotPython
 
 
 def parsed(text: str) -> ast.Module:

@@ -2,12 +2,13 @@
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 
 from long_running_agents.domain.events import Recorded
 from long_running_agents.domain.skill import (
     Draft,
+    Examined,
     Example,
     Finding,
     Interface,
@@ -34,26 +35,6 @@ _TOLD = 12
 """Findings that an error tells."""
 _TRUSTED = frozenset({Origin.PERSON, Origin.LIBRARY})
 """Whose word weighs more than an earlier no."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Examined:
-    """What a review says of a draft."""
-
-    name: str
-    findings: tuple[Finding, ...]
-    interface: Interface | None
-    examples: tuple[Example, ...] = ()
-
-    @property
-    def errors(self) -> tuple[Finding, ...]:
-        """Why it cannot be a skill."""
-        return tuple(each for each in self.findings if each.severity is Severity.ERROR)
-
-    @property
-    def warnings(self) -> tuple[Finding, ...]:
-        """What nobody but a person may let pass."""
-        return tuple(each for each in self.findings if each.severity is Severity.WARNING)
 
 
 class Proposing:
@@ -87,6 +68,9 @@ class Proposing:
             )
         if draft.kind is Kind.FUNCTION:
             findings += await self._alike(draft, found.name)
+        if not draft.safe_mode:
+            message = "Its safe mode is off: it may import whatever the sandbox has."
+            findings.append(_warning(message, "Look at its imports."))
         return replace(found, findings=tuple(findings))
 
     async def trial(self, draft: Draft, examined: Examined) -> Trial:
@@ -101,7 +85,7 @@ class Proposing:
             source=draft.source,
             interface=examined.interface,
             limits=self._limits(draft),
-            examples=examined.examples,
+            examples=_told(examined.examples) or examined.examples,
         )
         return await self._room.trials.of(candidate, _SAMPLE)
 
@@ -232,7 +216,7 @@ class Proposing:
             limits=self._limits(draft),
             safe_mode=draft.safe_mode,
             allowed_imports=tuple(self._imports(draft)) if draft.safe_mode else (),
-            examples=tuple(each for each in examined.examples if not each.derived),
+            examples=_told(examined.examples),
             files=draft.files,
             label=draft.label,
             brought=draft.brought,
@@ -244,6 +228,11 @@ class Proposing:
         skills.put(tx, version)
         changing.note(tx, "propose", version, draft.brought.origin, now)
         return version, changing.tell(tx, draft.brought, version, "proposed", "", now)
+
+
+def _told(examples: Sequence[Example]) -> tuple[Example, ...]:
+    """Those that somebody gave, who knows better than the signature what makes sense."""
+    return tuple(each for each in examples if not each.derived)
 
 
 def _warning(message: str, repair: str) -> Finding:

@@ -8,7 +8,7 @@ import tokenize
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 
-from long_running_agents.errors import UsageError
+from long_running_agents.errors import NotPython, UsageError
 from long_running_agents.skills.bindings import (
     Comprehension,
     Function,
@@ -19,7 +19,7 @@ from long_running_agents.skills.bindings import (
     own,
     parameters,
 )
-from long_running_agents.skills.modules import NotPython, parsed
+from long_running_agents.skills.modules import parsed
 
 _Place = tuple[int, int]
 """A line, from 1, and a column in characters."""

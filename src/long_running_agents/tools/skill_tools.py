@@ -102,7 +102,7 @@ class SkillTools(AbstractToolset[TurnDeps]):
         self._finding = finding()
         powers = {Power.EXECUTE, Power.CHANGE, *([Power.SEND] if network else [])}
         self._metadata = effect(Effect.ONCE, powers=powers, foreign=network)
-        self._definitions: dict[tuple[str, str], ToolDefinition] = {}
+        self._definitions: dict[tuple[str, str, int], ToolDefinition] = {}
         self._chosen: dict[str, tuple[Shelf, tuple[str, ...], list[Version]]] = {}
 
     @property
@@ -119,7 +119,7 @@ class SkillTools(AbstractToolset[TurnDeps]):
         if not shelf.versions:
             return {}
         chosen = self._choose(shelf, ctx)
-        tools = {each.name: self._tool(each, ctx) for each in chosen if self._may(each.name)}
+        tools = {each.name: self._tool(each, ctx) for each in chosen if self.may(each.name)}
         return {**tools, **await self._helpers(shelf, len(chosen), ctx)}
 
     @override
@@ -129,7 +129,9 @@ class SkillTools(AbstractToolset[TurnDeps]):
         tool_args: dict[str, Any],
         ctx: RunContext[TurnDeps],
         tool: ToolsetTool[TurnDeps],
-    ) -> str:
+    ) -> Any:
+        if name in (FIND, READ):
+            return await self._finding.call_tool(name, tool_args, ctx, tool)
         deps = ctx.deps
         where = Brought(
             origin=Origin.MODEL,
@@ -148,7 +150,8 @@ class SkillTools(AbstractToolset[TurnDeps]):
         )
         return str(returned)
 
-    def _may(self, name: str) -> bool:
+    def may(self, name: str) -> bool:
+        """Whether the settings let it be called."""
         return (self._allow is None or name in self._allow) and not name.startswith(self._prefixes)
 
     def _choose(self, shelf: Shelf, ctx: RunContext[TurnDeps]) -> list[Version]:
@@ -174,7 +177,7 @@ class SkillTools(AbstractToolset[TurnDeps]):
         left = self._settings.offered_tokens
         kept: list[Version] = []
         for version in versions:
-            size = selection.takes([self._definition(version)])
+            size = selection.takes([self.definition(version)])
             if size <= left or version.name in needed:
                 kept.append(version)
                 left -= size
@@ -186,26 +189,27 @@ class SkillTools(AbstractToolset[TurnDeps]):
         guides = shelf.of(Kind.GUIDE)
         known = await self._finding.get_tools(ctx)
         helpers: dict[str, ToolsetTool[TurnDeps]] = {}
-        if guides and self._may(READ):
+        if guides and self.may(READ):
             reading = known[READ]
             named = "; ".join(f"{each.name}: {_told(each)}" for each in guides[:_GUIDES])
             told = f"{reading.tool_def.description}\n\nThere are: {named}"
             helpers[READ] = replace(reading, tool_def=replace(reading.tool_def, description=told))
         hidden = len(shelf.of(Kind.FUNCTION)) > offered or len(guides) > _GUIDES
-        if hidden and self._may(FIND):
+        if hidden and self.may(FIND):
             helpers[FIND] = known[FIND]
         return helpers
 
     def _tool(self, version: Version, ctx: RunContext[TurnDeps]) -> ToolsetTool[TurnDeps]:
         return ToolsetTool(
             toolset=self,
-            tool_def=self._definition(version),
+            tool_def=self.definition(version),
             max_retries=ctx.max_retries,
             args_validator=_ARGUMENTS,
         )
 
-    def _definition(self, version: Version) -> ToolDefinition:
-        key = version.name, version.digest
+    def definition(self, version: Version) -> ToolDefinition:
+        """What the model is told of a function."""
+        key = version.owner, version.name, version.number
         if key not in self._definitions:
             self._definitions[key] = ToolDefinition(
                 name=version.name,

@@ -2,6 +2,7 @@
 
 import pytest
 from tests.integration.server.owners import believing, told
+from tests.integration.server.skills import SHOUT, made, new
 
 from long_running_agents.clock import SystemClock
 from long_running_agents.server.asgi import api
@@ -11,6 +12,10 @@ pytestmark = pytest.mark.anyio
 
 MARK = "zebrafish"
 """A word in everything of the other owner's."""
+STRIPED = f'''def stripes(count: int) -> str:
+    """Draw the stripes of a {MARK}."""
+    return "|" * count
+'''
 ASKING = {"agent__tools__require_approval": ["update_task_status"]}
 REPLIES = [
     call("create_task", title=f"{MARK} task"),
@@ -19,7 +24,6 @@ REPLIES = [
 PUBLIC = {
     ("GET", "/health"),
     ("GET", "/ready"),
-    ("GET", "/api/tools"),
     ("GET", "/api/settings"),
     ("PATCH", "/api/settings"),
     ("GET", "/api/log-level"),
@@ -43,18 +47,22 @@ async def theirs(app, client):
     gone = await ask.ok("POST", "/api/memory", json={"content": f"{MARK} likes jazz music"})
     batch = (await ask.ok("DELETE", f"/api/memory/{gone['memory']['id']}"))["batch"]
     await ask.ok("PUT", "/api/files/content?path=zebrafish.txt", content=MARK.encode())
+    await made(ask, STRIPED)
+    app.hands.of("you").workspace.write(f"skills/{MARK}.py", b"no skill")
+    await app.workshop.filing.look("you")
     return {
         "session_id": "theirs",
         "turn_id": turn.id,
         "approval_id": question["id"],
         "number": memory["memory"]["id"],
         "batch": batch,
+        "name": "stripes",
     }
 
 
 def requests(ids):
     """Every route, asked for what is the other's."""
-    session, number = ids["session_id"], ids["number"]
+    session, number, skill = ids["session_id"], ids["number"], f"/api/skills/{ids['name']}"
     return [
         ("GET", "/api/sessions", {}),
         ("GET", f"/api/sessions?q={MARK}", {}),
@@ -101,6 +109,26 @@ def requests(ids):
         ("GET", f"/api/files/content?path={MARK}.txt", {}),
         ("DELETE", f"/api/files/content?path={MARK}.txt", {}),
         ("PUT", f"/api/files/content?path={MARK}.txt", {"content": b"mine"}),
+        ("GET", "/api/tools", {}),
+        ("GET", "/api/skills?limit=1000", {}),
+        ("GET", f"/api/skills?q={MARK}", {}),
+        ("GET", "/api/skills/problems", {}),
+        ("GET", "/api/skills/export", {}),
+        ("GET", f"/api/skills/export?name={ids['name']}", {}),
+        ("POST", "/api/skills/review", new(STRIPED.replace(MARK, "horse"))),
+        ("GET", skill, {}),
+        ("GET", f"{skill}/versions", {}),
+        ("GET", f"{skill}/versions/1", {}),
+        ("GET", f"{skill}/diff?old=1&new=1", {}),
+        ("POST", f"{skill}/approve", {"json": {"version": 1}}),
+        ("POST", f"{skill}/reject", {"json": {"version": 1}}),
+        ("POST", f"{skill}/rollback", {"json": {"version": 1}}),
+        ("POST", f"{skill}/enable", {}),
+        ("POST", f"{skill}/disable", {}),
+        ("POST", f"{skill}/run", {"json": {"args": {"count": 1}}}),
+        ("DELETE", skill, {}),
+        ("POST", "/api/skills", new(SHOUT, enable=True)),
+        ("POST", "/api/skills/import", new(SHOUT)),
         ("POST", "/api/sessions/import",
          {"content": '{"kind": "session", "id": "theirs", "title": "Mine",'
                      ' "created_at": "2026-01-01T00:00:00Z"}',
@@ -129,7 +157,8 @@ async def seen(ask):
         "/api/sessions", "/api/sessions/theirs/history", "/api/sessions/theirs/tasks",
         "/api/approvals", "/api/grants?revoked=true", "/api/approvals/log", "/api/memory?limit=100",
         "/api/memory/stats", "/api/files?depth=16", "/api/activity?limit=1000",
-        "/api/files/content?path=zebrafish.txt",
+        "/api/files/content?path=zebrafish.txt", "/api/skills", "/api/skills/problems",
+        "/api/skills/stripes/versions", "/api/tools",
     )  # fmt: skip
     return [(await ask("GET", path)).text for path in paths]
 
@@ -139,7 +168,7 @@ async def test_nothing_of_anothers_is_shown_or_changed_by_any_route(tmp_path):
         ids = await theirs(app, client)
         await app.remembered()
         before = await seen(client("you"))
-        assert all(MARK in text for text in (before[0], before[2], before[6], before[10]))
+        assert all(MARK in text for text in (before[0], before[2], before[6], *before[10:]))
         mine = client("me")
         statuses = {}
         for method, path, options in requests(ids):
@@ -187,7 +216,7 @@ async def test_every_route_is_among_those_that_were_tried(tmp_path):
         # test_mcp_offered.py tries for two owners.
         if not path.startswith(("/api/tokens", "/mcp"))
     }
-    ids = dict.fromkeys(("session_id", "turn_id", "approval_id", "number", "batch"), "x")
+    ids = dict.fromkeys(("session_id", "turn_id", "approval_id", "number", "batch", "name"), "x")
     tried = {(method, path.partition("?")[0]) for method, path, _ in requests(ids)}
 
     def matches(pattern, path):

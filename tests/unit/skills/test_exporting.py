@@ -11,7 +11,7 @@ from tests.unit.skills.versions import NOW, version
 
 from long_running_agents.domain.skill import Kind
 from long_running_agents.errors import UsageError
-from long_running_agents.skills.exporting import NotExported, exported
+from long_running_agents.skills.exporting import exported
 from long_running_agents.skills.renaming import Ambiguous, renamed
 from long_running_agents.skills.sections import MARKER
 
@@ -227,7 +227,7 @@ def test_guides_are_mentioned(tmp_path):
     ],
 )
 def test_what_cannot_be_written_is_said(versions):
-    with pytest.raises(NotExported) as raised:
+    with pytest.raises(UsageError) as raised:
         exported(versions, now=NOW)
 
     assert raised.value.hint

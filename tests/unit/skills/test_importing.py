@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from tests.unit.skills.versions import NOW, version
 
 from long_running_agents.domain.skill import Example, File, Kind, Limits, Origin
-from long_running_agents.errors import TooLarge, UsageError
+from long_running_agents.errors import Altered, TooLarge, UsageError
 from long_running_agents.skills.differing import diff
 from long_running_agents.skills.exporting import exported
-from long_running_agents.skills.importing import Altered, NotImported, imported
+from long_running_agents.skills.importing import imported
 
 ONE = version(
     "one",
@@ -153,9 +153,9 @@ def test_each_public_function_of_an_ordinary_module_becomes_a_skill():
 @pytest.mark.parametrize(
     ("text", "kind"),
     [
-        ("", NotImported),
-        ("x = 1", NotImported),
-        ("def _private(): pass", NotImported),
+        ("", UsageError),
+        ("x = 1", UsageError),
+        ("def _private(): pass", UsageError),
         ("def broken(:", UsageError),
         ("x = 1\x00", UsageError),
         ("\ud800", UsageError),

@@ -1,14 +1,14 @@
 from datetime import timedelta
 
 import pytest
-from tests.unit.skills.making import NOON, version
+from tests.unit.skills.versions import NOW, version
 
 from long_running_agents.domain.skill import Brought, Kind, Origin
 from long_running_agents.skills.offering import Shelf, new_here, offered
 
 RSI = version("calculate_rsi", description="The relative strength index of prices.")
 TEMPERATURE = version("to_fahrenheit", description="Convert a temperature from Celsius.")
-GUIDE = version("pdf-forms", kind=Kind.GUIDE, description="How to fill PDF forms.", function="")
+GUIDE = version("pdf-forms", kind=Kind.GUIDE, description="How to fill PDF forms.")
 
 
 def many(count):
@@ -65,7 +65,7 @@ def test_words_that_say_nothing_find_nothing(query):
 def test_what_was_made_in_a_conversation_is_known_the_newest_first():
     def made(name, session, minutes):
         brought = Brought(origin=Origin.MODEL, session_id=session)
-        return version(name, brought=brought, created_at=NOON + timedelta(minutes=minutes))
+        return version(name, brought=brought, created_at=NOW + timedelta(minutes=minutes))
 
     known = [made("old", "s", 0), made("other", "t", 1), made("new", "s", 2)]
     assert new_here(known, "s") == ["new", "old"]

@@ -4,7 +4,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 
 import pytest
-from tests.unit.skills.making import DOUBLE, NOON, version
+from tests.unit.skills.versions import DOUBLE, NOW, version
 
 from long_running_agents.domain.skill import Example, Limits
 from long_running_agents.sandbox.result import CodeError, ExecResult, Failure
@@ -45,7 +45,7 @@ async def tried(examples, *answers, **values):
         limits=Limits(timeout=30, memory=64),
         examples=examples,
     )
-    return await Trials(lend, FrozenClock(NOON)).of(candidate, {"session_id": "s"}), sandbox
+    return await Trials(lend, FrozenClock(NOW)).of(candidate, {"session_id": "s"}), sandbox
 
 
 async def test_an_example_that_gives_what_it_should_passes():

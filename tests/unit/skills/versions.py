@@ -1,4 +1,4 @@
-"""Versions for the tests of what is done with them."""
+"""Versions for tests, made without looking at them."""
 
 from datetime import UTC, datetime
 
@@ -15,15 +15,29 @@ from long_running_agents.domain.skill import (
 )
 
 NOW = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
+DOUBLE = 'def double(number: int) -> int:\n    """Twice as much."""\n    return 2 * number\n'
+NUMBER = {
+    "type": "object",
+    "properties": {"number": {"type": "integer"}},
+    "required": ["number"],
+    "additionalProperties": False,
+}
 
 
-def version(name, source, *, function="", kind=Kind.FUNCTION, files=(), **more):
+def version(
+    name="double", source=DOUBLE, *, function="", description="Twice as much.", files=(), **more
+):
+    """A version that passed its trial and waits."""
     interface = Interface(
-        function=function or name, description=f"What {name} does.", parameters={"type": "object"}
+        function=function or name,
+        description=description,
+        parameters=NUMBER,
+        returns={"type": "integer"},
     )
     about = {
-        "owner": "local",
+        "owner": "me",
         "number": 1,
+        "kind": Kind.FUNCTION,
         "limits": Limits(),
         "safe_mode": True,
         "allowed_imports": ("json", "math"),
@@ -33,17 +47,13 @@ def version(name, source, *, function="", kind=Kind.FUNCTION, files=(), **more):
         "created_at": NOW,
         "warnings": (),
         "trial": Trial(at=NOW, passed=True),
-        "standing": Standing.APPROVED,
+        "standing": Standing.PROPOSED,
         "interface": interface,
     }
-    return Version(
-        **{
-            **about,
-            "name": name,
-            "kind": kind,
-            "source": source,
-            "files": files,
-            "digest": digest_of(source, files),
-            **more,
-        }
-    )
+    made = {
+        "name": name,
+        "source": source,
+        "files": files,
+        "digest": digest_of(source, files),
+    }
+    return Version(**{**about, **made, **more})

@@ -1,5 +1,5 @@
 import pytest
-from tests.unit.skills.making import NOON, version
+from tests.unit.skills.versions import NOW, version
 
 from long_running_agents.domain.skill import (
     Brought,
@@ -35,7 +35,7 @@ async def test_a_skill_knows_its_version_in_use_and_the_one_that_waits(database)
 
     def work(tx):
         skills.put(tx, first)
-        skills.use(tx, first, NOON)
+        skills.use(tx, first, NOW)
         skills.put(tx, second)
         return skills.get(tx, "me", "double")
 
@@ -54,7 +54,7 @@ async def test_what_was_never_approved_is_not_in_use(database):
 async def test_each_owner_has_skills_of_their_own(database):
     def work(tx):
         skills.put(tx, version())
-        skills.use(tx, version(), NOON)
+        skills.use(tx, version(), NOW)
         skills.put(tx, version(owner="ann", description="Ann's."))
 
     await database.write(work)
@@ -70,12 +70,12 @@ async def test_failures_in_a_row_are_forgotten_with_the_first_success(database):
     def work(tx):
         skills.put(tx, version())
         for failed in (True, True, False, True):
-            skills.count(tx, "me", "double", failed=failed, now=NOON)
+            skills.count(tx, "me", "double", failed=failed, now=NOW)
         return skills.get(tx, "me", "double")
 
     found = await database.write(work)
     assert (found.calls, found.failures, found.failures_in_a_row) == (4, 3, 1)
-    assert found.used_at == NOON
+    assert found.used_at == NOW
 
 
 async def test_a_no_to_the_call_is_a_no_to_what_it_proposed_and_to_nothing_else(database):
@@ -85,7 +85,7 @@ async def test_a_no_to_the_call_is_a_no_to_what_it_proposed_and_to_nothing_else(
     def work(tx):
         skills.put(tx, asked)
         skills.put(tx, other)
-        skills.refuse(tx, "t1", "c1", by="person", now=NOON)
+        skills.refuse(tx, "t1", "c1", by="person", now=NOW)
         return [skills.version(tx, "me", name, 1).standing for name in ("double", "triple")]
 
     assert await database.write(work) == [Standing.REJECTED, Standing.PROPOSED]
@@ -108,7 +108,7 @@ async def test_a_version_that_is_not_there_is_named(database):
 
 
 async def test_a_guide_is_kept_beside_functions(database):
-    guide = version("pdf-forms", kind=Kind.GUIDE, source="# How", function="")
+    guide = version("pdf-forms", kind=Kind.GUIDE, source="# How")
     await database.write(lambda tx: skills.put(tx, guide))
     [found] = await database.read(lambda tx: skills.every(tx, "me"))
     assert found.kind is Kind.GUIDE
@@ -116,7 +116,7 @@ async def test_a_guide_is_kept_beside_functions(database):
 
 async def test_problems_are_those_of_the_last_look(database):
     def problem(path):
-        return Problem(owner="me", path=path, digest="d", error="line 1: broken", seen_at=NOON)
+        return Problem(owner="me", path=path, digest="d", error="line 1: broken", seen_at=NOW)
 
     await database.write(lambda tx: skill_problems.put(tx, "me", [problem("a"), problem("b")]))
     await database.write(lambda tx: skill_problems.put(tx, "me", [problem("b")]))

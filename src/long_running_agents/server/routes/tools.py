@@ -10,6 +10,7 @@ from pydantic_ai.tools import ToolDefinition
 
 from long_running_agents.app import App
 from long_running_agents.config.settings import ToolSettings
+from long_running_agents.domain.skill import Kind
 from long_running_agents.domain.tool import Effect, Power
 from long_running_agents.server.bodies import JsonRoute
 from long_running_agents.server.callers import Reading
@@ -25,6 +26,7 @@ class ToolTold(Told):
         json_schema_extra={
             "example": {
                 "name": "list_tasks",
+                "kind": "built_in",
                 "family": "tasks",
                 "description": "List this session's tasks, in the order they were made.",
                 "parameters": {"type": "object", "properties": {}},
@@ -38,6 +40,8 @@ class ToolTold(Told):
     )
 
     name: str
+    kind: Literal["built_in", "skill"]
+    """Whether it was shipped, or made: a skill of the caller's that is in use."""
     family: str
     description: str
     parameters: dict[str, Any]
@@ -55,7 +59,7 @@ class ToolTold(Told):
 
 
 class ToolList(Told):
-    """Every built-in tool."""
+    """Every built-in tool, and the caller's skills in use."""
 
     tools: list[ToolTold]
 
@@ -74,26 +78,48 @@ class ToolRoutes:
 
     async def list_all(self, caller: Reading) -> ToolList:
         """List the tools that the model may call."""
-        del caller
-        return ToolList(tools=list(self._told()))
+        return ToolList(tools=[*self._built_in(), *await self._skills(caller.owner)])
 
-    def _told(self) -> Iterator[ToolTold]:
+    def _built_in(self) -> Iterator[ToolTold]:
         settings = self._app.settings
         enabled = switched_on(settings).tools
         for family in families(network=bool(settings.sandbox.network)):
             for name, tool in family.tools.items():
-                known = tool.tool_def
-                yield ToolTold(
-                    name=name,
-                    family=family.id or "",
-                    description=known.description or "",
-                    parameters=known.parameters_json_schema,
-                    effect=effect_of(known),
-                    powers=sorted(powers_of(known)),
-                    foreign=is_foreign(known),
-                    enabled=name in enabled,
-                    approval=_approval(known, settings.agent.tools),
+                yield self._told(
+                    tool.tool_def, "built_in", family.id or "", enabled=name in enabled
                 )
+
+    async def _skills(self, owner: str) -> list[ToolTold]:
+        workshop = self._app.workshop
+        if workshop is None:
+            return []
+        shelf = await workshop.library.of(owner).shelf()
+        tools = workshop.toolset
+        return [
+            self._told(tools.definition(each), "skill", "skill_tools", enabled=tools.may(each.name))
+            for each in shelf.of(Kind.FUNCTION)
+        ]
+
+    def _told(
+        self,
+        known: ToolDefinition,
+        kind: Literal["built_in", "skill"],
+        family: str,
+        *,
+        enabled: bool,
+    ) -> ToolTold:
+        return ToolTold(
+            name=known.name,
+            kind=kind,
+            family=family,
+            description=known.description or "",
+            parameters=known.parameters_json_schema,
+            effect=effect_of(known),
+            powers=sorted(powers_of(known)),
+            foreign=is_foreign(known),
+            enabled=enabled,
+            approval=_approval(known, self._app.settings.agent.tools),
+        )
 
 
 def _approval(
