@@ -11,6 +11,7 @@ import click
 from long_running_agents.cli.joining import joined
 from long_running_agents.cli.offering import gemini_option, named, settle
 from long_running_agents.cli.options import Options, pass_options, unsafe_local_option
+from long_running_agents.cli.output import note
 from long_running_agents.errors import UsageError
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ async def _converse(desk: "Desk", wishes: "Wishes") -> int:
 
 
 async def _lines(desk: "Desk", wishes: "Wishes") -> int:
-    from long_running_agents.cli import following
+    from long_running_agents.cli import following, skill_asking
     from long_running_agents.cli.failures import OK
     from long_running_agents.cli.plain import PlainScreen
     from long_running_agents.cli.render import Renderer
@@ -100,6 +101,8 @@ async def _lines(desk: "Desk", wishes: "Wishes") -> int:
     fresh = SessionId(new_id("session", SystemClock().now()))
     key = wishes.session or (newest.id if newest else fresh)
     await following.refuse_if_waiting(desk, key)
+    if told := await skill_asking.waiting_at(desk):
+        note(told)
     renderer = Renderer(PlainScreen())
     code = OK
     while line := await asyncio.to_thread(sys.stdin.readline):

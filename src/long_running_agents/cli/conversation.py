@@ -7,7 +7,7 @@ from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from long_running_agents.cli import asking, slash
+from long_running_agents.cli import asking, skill_asking, slash
 from long_running_agents.cli.desk import Desk
 from long_running_agents.cli.failures import INTERRUPTED, OK
 from long_running_agents.cli.live import LeaveError, LiveScreen
@@ -182,6 +182,8 @@ class Conversation:
             await self.begin_new()
             await self._greet(self.session_id)
         await self._others()
+        if line := await skill_asking.waiting_at(self.desk, slash.SKILLS):
+            await self.screen.note(line)
 
     async def _greet(self, session_id: SessionId) -> None:
         self.session_id = session_id
@@ -283,7 +285,7 @@ class Conversation:
             self.screen.leave(error.exit_code)
 
     async def _hear_session(self, session_id: SessionId, after: int) -> None:
-        renderer = Renderer(self.screen, usage=True)
+        renderer = Renderer(self.screen, usage=True, skills=slash.SKILLS)
         async for heard in self.desk.turns.listen(session_id, after):
             if isinstance(heard, Recorded):
                 self._note_state(heard)
@@ -346,6 +348,8 @@ class Conversation:
         for approval in questions:
             if details := asking.details(approval):
                 await self.screen.alarm(details)
+            if code := await skill_asking.code_asked_about(self.desk, approval):
+                await self.screen.alarm(code)
         # A half-typed message is no answer: it is put aside and comes back after the questions.
         state.draft = self.screen.take_typed() or state.draft
         state.questions = questions

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from typing import TYPE_CHECKING, Literal, Protocol
 
 if TYPE_CHECKING:
+    from long_running_agents.cli.skill_desk import SkillDesk
     from long_running_agents.domain.approval import Approval
     from long_running_agents.domain.events import Passing, Recorded
     from long_running_agents.domain.grant import Lasting
@@ -195,6 +196,11 @@ class Desk(Protocol):
     @property
     def memories(self) -> MemoryDesk | None:
         """What is remembered; None when memory is switched off."""
+        ...
+
+    @property
+    def skills(self) -> "SkillDesk | None":
+        """Tools that were made; None when they are switched off."""
         ...
 
     async def find(self, session_id: "SessionId") -> "Session | None":

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from long_running_agents.cli.desk import MemoryDesk, SessionDesk, TurnDesk
+from long_running_agents.cli.skill_desk import SkillDesk
 from long_running_agents.client.client import Client, Status
 from long_running_agents.config import Loaded
 from long_running_agents.domain.ids import ApprovalId, SessionId, TurnId
@@ -45,6 +46,11 @@ class JoinedDesk:
     def memories(self) -> MemoryDesk | None:
         """What is remembered; a server without memory says so when it is asked."""
         return self._client.memories
+
+    @property
+    def skills(self) -> SkillDesk | None:
+        """Tools that were made; a server without them says so when it is asked."""
+        return self._client.skills
 
     async def find(self, session_id: SessionId) -> Session | None:
         """Look a session up; None when nothing was said in it yet."""

@@ -6,6 +6,7 @@ from datetime import datetime
 
 from long_running_agents.app import App, open_app
 from long_running_agents.cli.desk import MemoryDesk, SessionDesk, TurnDesk
+from long_running_agents.cli.skill_desk import SkillDesk
 from long_running_agents.clock import SystemClock
 from long_running_agents.config import Loaded
 from long_running_agents.domain.ids import ApprovalId, SessionId, TurnId
@@ -62,6 +63,12 @@ class OwnDesk:
     def memories(self) -> MemoryDesk | None:
         """What is remembered; None when memory is switched off."""
         return self._app.memories
+
+    @property
+    def skills(self) -> SkillDesk | None:
+        """Tools that were made; None when they are switched off."""
+        workshop = self._app.workshop
+        return None if workshop is None else workshop.library
 
     async def find(self, session_id: SessionId) -> Session | None:
         """Look a session up; None when nothing was said in it yet."""

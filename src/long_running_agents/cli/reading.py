@@ -8,10 +8,12 @@ if TYPE_CHECKING:
     from long_running_agents.agent.sessions import SessionService
     from long_running_agents.cli.desk import MemoryDesk, SessionDesk
     from long_running_agents.cli.options import Options
+    from long_running_agents.cli.skill_desk import SkillDesk
     from long_running_agents.client import Client
     from long_running_agents.config import Loaded
     from long_running_agents.domain.memory import Viewer
     from long_running_agents.memory.memories import Memories
+    from long_running_agents.skills.library import Library
     from long_running_agents.store.database import Database
 
 T = TypeVar("T")
@@ -94,6 +96,40 @@ def changing_memories(
         return with_memories(options, work, writes=True)
 
     return there_or_here(options, there, here)
+
+
+def with_skills(options: "Options", work: "Callable[[Library], Awaitable[T]]") -> T:
+    """Look at a home's skills, beside whoever owns it."""
+    from long_running_agents.tools.skill_opening import open_library
+
+    async def opened() -> T:
+        async with open_library(options.load(), read_only=True) as library:
+            return await work(library)
+
+    return asyncio.run(opened())
+
+
+def changing_skills(
+    options: "Options", work: "Callable[[SkillDesk], Awaitable[T]]", *, making: bool = False
+) -> T:
+    """Change skills: at the server that owns the home, else as its owner.
+
+    Args:
+        options: The home.
+        work: What is done.
+        making: Whether skills are made.
+    """
+
+    async def there(client: "Client") -> T:
+        return await work(client.skills)
+
+    async def opened() -> T:
+        from long_running_agents.tools.skill_opening import open_library
+
+        async with open_library(options.load(), making=making) as library:
+            return await work(library)
+
+    return there_or_here(options, there, lambda: asyncio.run(opened()))
 
 
 def there_or_here(

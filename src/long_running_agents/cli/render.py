@@ -21,6 +21,7 @@ from long_running_agents.domain.events import (
     RecalledMemory,
     Recorded,
     RequestRetried,
+    SkillChanged,
     StepBegan,
     TasksChanged,
     TextWritten,
@@ -38,6 +39,7 @@ from long_running_agents.domain.grant import Lasting
 _ARGUMENTS = 100
 _PIPE_COLUMNS = 140
 _LEAST_TEXT = 16
+_SKILLS = "lra skills"
 _ABOUT = 30
 """Columns that number, source and day of a memory take."""
 
@@ -65,9 +67,17 @@ class Screen(Protocol):
 class Renderer:
     """Shows a session's events and deltas on a screen."""
 
-    def __init__(self, screen: Screen, *, usage: bool = False) -> None:
+    def __init__(self, screen: Screen, *, usage: bool = False, skills: str = _SKILLS) -> None:
+        """Show on a screen.
+
+        Args:
+            screen: The screen.
+            usage: Whether to say what a turn took.
+            skills: The command by which a person decides about skills.
+        """
         self._screen = screen
         self._usage = usage
+        self._skills = skills
         self._streamed = ""
 
     async def show(self, heard: Recorded | Passing) -> None:
@@ -127,8 +137,11 @@ class Renderer:
             case TurnDone() if self._usage:
                 await self._screen.note(usage_line(event))
             case _:
-                if line := _line(event):
+                if line := self._line(event):
                     await self._screen.note(line)
+
+    def _line(self, event: Event) -> str:
+        return skill_line(event, self._skills) if isinstance(event, SkillChanged) else _line(event)
 
 
 def _line(event: Event) -> str:
@@ -184,6 +197,26 @@ def recalled_line(event: MemoriesRecalled, columns: int) -> str:
     told = ", ".join(_recalled(memory, room) for memory in event.memories)
     line = one_line(f"recalled {told}", columns)
     return f"{line}\n  only a part was searched: {event.degraded}" if event.degraded else line
+
+
+def skill_line(event: SkillChanged, command: str = _SKILLS) -> str:
+    """What has become of a skill, on one line.
+
+    Args:
+        event: What has.
+        command: By which a person decides about skills.
+    """
+    what = f"skill {event.name} (version {event.version})"
+    match event.change:
+        case "proposed":
+            return f"{what} is proposed: {command} approve {event.name}"
+        case "enabled":
+            line = f"{what} is in use"
+        case "disabled":
+            line = f"{what} is disabled"
+        case _:
+            line = f"{what} is {event.change}"
+    return one_line(f"{line}: {event.note}" if event.note else line, _PIPE_COLUMNS)
 
 
 def _recalled(memory: RecalledMemory, longest: int) -> str:

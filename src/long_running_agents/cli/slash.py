@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from long_running_agents.cli import slash_memory
+from long_running_agents.cli import slash_memory, slash_skills
 from long_running_agents.cli.failures import OK
 from long_running_agents.cli.live import LeaveError
 from long_running_agents.cli.offering import SMALL
@@ -24,6 +24,8 @@ Act = Callable[["Conversation", str], Awaitable[None]]
 
 _LISTED = 10
 _FORMATS = ("md", "jsonl")
+SKILLS = "/skills"
+"""The command about skills: beside a chat that owns its home, 'lra skills' can change nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +166,7 @@ REGISTRY: dict[str, _Entry] = {
     "memory": _Entry(slash_memory.search, "/memory words", "search what is remembered"),
     "remember": _Entry(slash_memory.remember, "/remember words", "remember something"),
     "forget": _Entry(slash_memory.forget, "/forget number", "forget a memory"),
+    "skills": _Entry(slash_skills.skills, "/skills [approve …]", "list, approve or disable skills"),
     "stop": _Entry(_stop, "/stop", "stop the turn, as Ctrl-C does"),
     "retry": _Entry(_retry, "/retry", "let a stopped or failed turn go on"),
     "continue": _Entry(_continue, "/continue [id]", "go on: the last turn, or another session"),

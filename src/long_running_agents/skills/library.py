@@ -20,10 +20,11 @@ from long_running_agents.domain.skill import (
     Version,
 )
 from long_running_agents.errors import Busy, UsageError
-from long_running_agents.skills import changing, differing, exporting, importing, shelving
+from long_running_agents.skills import changing, differing, shelving
 from long_running_agents.skills.calling import Calling, Returned
 from long_running_agents.skills.offering import Shelf
 from long_running_agents.skills.proposing import Proposing
+from long_running_agents.skills.transfer import exporting, importing
 from long_running_agents.skills.trial import Candidate
 from long_running_agents.skills.workroom import Workroom
 from long_running_agents.store import skill_problems, skills
@@ -83,7 +84,8 @@ class Library:
 
     async def diff(self, name: str, old: int, new: int) -> str:
         """How two versions differ."""
-        return differing.diff(await self.version(name, old), await self.version(name, new))
+        before, after = await self.version(name, old), await self.version(name, new)
+        return await asyncio.to_thread(differing.diff, before, after)
 
     async def problems(self) -> Sequence[Problem]:
         """Files among the skills that cannot be skills."""
@@ -241,11 +243,12 @@ class Library:
             chosen = [await self.version(name) for name in names]
         if guide := next((each.name for each in chosen if each.kind is Kind.GUIDE), None):
             raise UsageError(f"{guide!r} is a guide.", hint="Copy its folder instead.")
-        return exporting.exported(chosen, now=self._room.clock.now())
+        now = self._room.clock.now()
+        return await asyncio.to_thread(exporting.exported, chosen, now=now)
 
     async def bring_in(self, text: str) -> Sequence[Version]:
         """Propose all functions of a module."""
-        drafts = importing.imported(text)
+        drafts = await asyncio.to_thread(importing.imported, text)
         return [await self.offer(draft) for draft in drafts]
 
     async def _used(self, version: Version, news: list[Recorded]) -> Skill:

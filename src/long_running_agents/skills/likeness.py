@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import cast
 from zlib import crc32
 
-from long_running_agents.skills import syntax
+from long_running_agents.skills.reviewing import syntax
 
 ALIKE = 0.8
 """From here on, one is a copy of the other."""

@@ -25,7 +25,7 @@ from long_running_agents.domain.skill import (
 )
 from long_running_agents.errors import Denied, SkillRefused
 from long_running_agents.skills import changing, guides, likeness, lookalikes
-from long_running_agents.skills.review import review
+from long_running_agents.skills.reviewing.review import review
 from long_running_agents.skills.trial import Candidate
 from long_running_agents.skills.workroom import Workroom
 from long_running_agents.store import skills

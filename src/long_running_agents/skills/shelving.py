@@ -18,7 +18,7 @@ from long_running_agents.errors import Busy, LraError, NotFound, PathRefused, Us
 from long_running_agents.sandbox.result import FileEntry
 from long_running_agents.sandbox.workspace import Workspace
 from long_running_agents.skills.guides import LARGEST_GUIDE, LARGEST_TEXT, MOST_FILES
-from long_running_agents.skills.modules import functions, parsed
+from long_running_agents.skills.parsing import functions, parsed
 
 FOLDER = "skills"
 """Where skills are, and where we show them."""

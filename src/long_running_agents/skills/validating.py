@@ -26,6 +26,17 @@ def complaints(schema: Json | None, value: object) -> str:
     return "; ".join(told)
 
 
+def invalid(schema: Json) -> str:
+    """Why a schema is none; empty when it is one."""
+    from jsonschema import Draft202012Validator, SchemaError  # noqa: PLC0415 - as above
+
+    try:
+        Draft202012Validator.check_schema(schema)
+    except SchemaError as error:
+        return f"it is no JSON Schema ({error.message[:120]})"
+    return ""
+
+
 def equal(one: object, other: object) -> bool:
     """Whether two pieces of JSON are the same, but for the last digits of a number."""
     if isinstance(one, bool) or isinstance(other, bool):

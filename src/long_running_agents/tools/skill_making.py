@@ -11,8 +11,8 @@ from typing_extensions import TypedDict
 from long_running_agents.domain.skill import Brought, Draft, Example, Origin, Standing, Version
 from long_running_agents.domain.tool import Effect, Power
 from long_running_agents.errors import NotConfigured, UsageError
-from long_running_agents.skills import importing
 from long_running_agents.skills.library import Library
+from long_running_agents.skills.transfer import importing
 from long_running_agents.tools.deps import TurnDeps
 from long_running_agents.tools.effects import effect
 

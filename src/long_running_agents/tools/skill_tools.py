@@ -74,6 +74,16 @@ def finding() -> FunctionToolset[TurnDeps]:
     return tools
 
 
+def powers(*, network: bool) -> frozenset[Power]:
+    """What every skill can do, since nobody knows what its code does.
+
+    Args:
+        network: Whether code in a sandbox can reach anybody.
+    """
+    usual = frozenset({Power.EXECUTE, Power.CHANGE})
+    return usual | {Power.SEND} if network else usual
+
+
 class SkillTools(AbstractToolset[TurnDeps]):
     """The skills of whoever's turn it is."""
 
@@ -100,8 +110,7 @@ class SkillTools(AbstractToolset[TurnDeps]):
         self._allow = allow
         self._prefixes = prefixes
         self._finding = finding()
-        powers = {Power.EXECUTE, Power.CHANGE, *([Power.SEND] if network else [])}
-        self._metadata = effect(Effect.ONCE, powers=powers, foreign=network)
+        self._metadata = effect(Effect.ONCE, powers=powers(network=network), foreign=network)
         self._definitions: dict[tuple[str, str, int], ToolDefinition] = {}
         self._chosen: dict[str, tuple[Shelf, tuple[str, ...], list[Version]]] = {}
 

@@ -240,6 +240,27 @@ async def test_a_version_is_tried_with_arguments_and_a_failure_is_a_result(tmp_p
         assert (await ask.ok("GET", "/api/skills/celsius"))["calls"] == 0
 
 
+async def test_a_guide_is_kept_with_its_files_and_has_nothing_to_call(tmp_path):
+    guide = {
+        "kind": "guide",
+        "name": "herons",
+        "files": [{"path": "places.md", "content": "At the mill.\n"}],
+    }
+    text = "---\nname: herons\ndescription: How to count herons.\n---\n\nCount the legs.\n"
+    async with believing(tmp_path) as (_, client):
+        ask = client()
+        version = await ask.ok("POST", "/api/skills", **new(text, enable=True, **guide))
+        assert (version["kind"], version["files"]) == ("guide", guide["files"])
+        assert version["interface"]["description"] == "How to count herons."
+        assert (await ask.ok("GET", "/api/skills/herons"))["state"] == "enabled"
+        tools = (await ask.ok("GET", "/api/tools"))["tools"]
+        assert "herons" not in {each["name"] for each in tools}
+        tried = await ask.refused("POST", "/api/skills/herons/run", json={"args": {}})
+        assert tried == (400, "bad_request")
+        exported = await ask.refused("GET", "/api/skills/export?name=herons")
+        assert exported == (400, "bad_request")
+
+
 async def test_what_one_owner_exports_another_can_import_and_has_to_approve(tmp_path):
     async with believing(tmp_path) as (_, client):
         mine, yours = client("me"), client("you")

@@ -46,7 +46,7 @@ class FakeDesk:
     """A desk in the test's hand."""
 
     agent, owner, waits, goes_on = "lra", "me", False, "the turn goes on at the server"
-    sessions = memories = None
+    sessions = memories = skills = None
 
     def __init__(self, folder):
         self.home = Home(folder)

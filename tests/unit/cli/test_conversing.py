@@ -1,5 +1,6 @@
 """Answers and commands, as they are typed."""
 
+import json
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -95,6 +96,40 @@ def test_arguments_cannot_command_the_terminal():
     assert "\x1b" not in asking.details(approval("\x1b[2J" * 100))
 
 
+def test_code_is_shown_as_code_and_not_as_a_string():
+    code = 'def double(number: int) -> int:\n    """Twice as much."""\n    return 2 * number\n'
+    asked = replace(
+        approval(json.dumps({"name": "double", "code": code, "examples": [{"args": {}}]})),
+        tool="generate_tool",
+    )
+    assert asking.question(asked).startswith("Allow generate_tool (arguments above)?")
+    assert asking.details(asked).splitlines() == [
+        "generate_tool wants to run with",
+        'name: "double"',
+        "code:",
+        "    def double(number: int) -> int:",
+        '        """Twice as much."""',
+        "        return 2 * number",
+        'examples: [{"args": {}}]',
+    ]
+
+
+def test_no_line_of_the_code_can_pass_for_another_argument():
+    code = "x = 1\nexamples: nothing\rdoc: harmless\x1b[2K\u2028safe: yes\u202e"
+    told = asking.details(approval(json.dumps({"code": code, "a\nb": 1}))).splitlines()
+    assert told[0] == "shell wants to run with"
+    assert told[1] == "code:"
+    assert told[2] == "    x = 1"
+    assert told[3].startswith("    examples: nothing\N{REPLACEMENT CHARACTER}doc: harmless")
+    assert told[3].endswith("[2K\\u2028safe: yes\\u202e")
+    assert told[4:] == [r'"a\nb": 1']
+
+
+def test_what_is_asked_in_whole_sentences_is_left_as_it_is():
+    asked = replace(approval("{}"), question="May double (version 1) be used as a tool? Tried.")
+    assert asking.details(asked) == "May double (version 1) be used as a tool? Tried."
+
+
 def test_slash_commands_are_recognised():
     command = slash.parse(" /title  A new name ")
     assert command is not None
@@ -113,7 +148,7 @@ def test_a_mistyped_command_is_not_sent_to_the_model():
 
 def test_the_promised_commands_are_there():
     promised = (
-        "help new sessions tasks model memory remember forget"
+        "help new sessions tasks model memory remember forget skills"
         " stop retry continue title fork export quit"
     )
     assert list(slash.REGISTRY) == promised.split()

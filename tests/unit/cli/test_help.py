@@ -34,6 +34,9 @@ def imported(tmp_path, *arguments):
         ["models", "list", "--help"],
         ["memory", "search", "--help"],
         ["mcp", "list", "--help"],
+        ["skills", "approve", "--help"],
+        ["create-tool", "--help"],
+        ["list-tools", "--help"],
         ["chta"],
     ],
 )
@@ -64,6 +67,8 @@ def test_help_takes_at_most_100_ms_of_cpu(tmp_path):
         ["tasks", "list"],
         ["approvals", "list"],
         ["memory", "add", "My dog is called Rex"],
+        ["skills", "list"],
+        ["skills", "disable", "nothing"],
     ],
 )
 def test_commands_without_a_model_do_not_load_the_agent_library(tmp_path, arguments):

@@ -105,6 +105,20 @@ async def test_a_message_accepted_in_between_does_not_break_the_line():
         ),
         (events.ModelChanged(model="m"), "model: m"),
         (
+            events.SkillChanged(name="double", version=1, change="proposed"),
+            "skill double (version 1) is proposed: lra skills approve double",
+        ),
+        (
+            events.SkillChanged(name="double", version=2, change="enabled"),
+            "skill double (version 2) is in use",
+        ),
+        (
+            events.SkillChanged(
+                name="double", version=2, change="disabled", note="it failed\ntwice"
+            ),
+            "skill double (version 2) is disabled: it failed twice",
+        ),
+        (
             events.ApprovalResolved(approval_id="a", tool_call_id="c", allowed=False, reason="r"),
             "denied: r",
         ),

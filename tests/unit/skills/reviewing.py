@@ -3,7 +3,7 @@
 from long_running_agents.config.settings import SkillSettings
 from long_running_agents.domain.redaction import Redactor
 from long_running_agents.domain.skill import Brought, Draft, Origin
-from long_running_agents.skills.review import review
+from long_running_agents.skills.reviewing.review import review
 
 ALLOWED = SkillSettings().allowed_imports
 RESERVED = frozenset({"run_command", "read_file"})

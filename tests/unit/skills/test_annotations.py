@@ -2,7 +2,7 @@ import ast
 
 import pytest
 
-from long_running_agents.skills.annotations import UnknownHint, schema_of
+from long_running_agents.skills.reviewing.annotations import UnknownHint, schema_of
 
 CLASSES = """
 class Point(TypedDict):

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from long_running_agents.skills.deriving import derived
+from long_running_agents.skills.reviewing.deriving import derived
 
 
 def schema(required=None, **properties):

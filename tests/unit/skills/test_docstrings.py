@@ -1,7 +1,7 @@
 import pytest
 
 from long_running_agents.domain.skill import Example
-from long_running_agents.skills.docstrings import examples, told
+from long_running_agents.skills.reviewing.docstrings import examples, told
 
 GOOGLE = """Add two numbers.
 

@@ -11,9 +11,9 @@ from tests.unit.skills.versions import NOW, version
 
 from long_running_agents.domain.skill import Kind
 from long_running_agents.errors import UsageError
-from long_running_agents.skills.exporting import exported
-from long_running_agents.skills.renaming import Ambiguous, renamed
-from long_running_agents.skills.sections import MARKER
+from long_running_agents.skills.transfer.exporting import exported
+from long_running_agents.skills.transfer.renaming import Ambiguous, renamed
+from long_running_agents.skills.transfer.sections import MARKER
 
 
 def results(text, tmp_path, *calls):

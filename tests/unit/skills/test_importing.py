@@ -9,8 +9,8 @@ from tests.unit.skills.versions import NOW, version
 from long_running_agents.domain.skill import Example, File, Kind, Limits, Origin
 from long_running_agents.errors import Altered, TooLarge, UsageError
 from long_running_agents.skills.differing import diff
-from long_running_agents.skills.exporting import exported
-from long_running_agents.skills.importing import imported
+from long_running_agents.skills.transfer.exporting import exported
+from long_running_agents.skills.transfer.importing import imported
 
 ONE = version(
     "one",

@@ -11,7 +11,8 @@ from long_running_agents.server.wire.shapes import Asked
 
 _DEEPEST = 50
 _LONGEST = 200_000
-_LONGEST_MODULE = 2_000_000
+_LONGEST_FILE = 1 << 20
+_LONGEST_MODULE = 4 << 20
 _MOST_FILES = 100
 _MOST_EXAMPLES = 50
 _MOST_MODULES = 200
@@ -61,7 +62,7 @@ class GuideFile(Asked):
     """A file of a guide."""
 
     path: str = Field(min_length=1, max_length=300, pattern=PLAIN)
-    content: str = Field(max_length=_LONGEST)
+    content: str = Field(max_length=_LONGEST_FILE)
 
 
 class SkillDraft(Asked):

@@ -7,8 +7,8 @@ from enum import Enum, auto
 from typing import Any, cast
 
 from long_running_agents.domain.skill import Example, Json
-from long_running_agents.skills import plausible
-from long_running_agents.skills.fitting import misfit
+from long_running_agents.skills.reviewing import plausible
+from long_running_agents.skills.validating import complaints
 
 _MOST = 6
 _DEEPEST = 6
@@ -62,7 +62,7 @@ def _fitting(calls: Sequence[Json], parameters: Json) -> list[Json]:
     found: dict[str, Json] = {}
     for args in calls:
         key = json.dumps(args, sort_keys=True)
-        if key not in found and not misfit(args, parameters):
+        if key not in found and not complaints(parameters, args):
             found[key] = args
     return list(found.values())
 

@@ -6,8 +6,8 @@ from typing import Any, cast
 
 from long_running_agents.domain.skill import Finding, Json
 from long_running_agents.mcp.schema import UnusableSchema, settled
-from long_running_agents.skills import syntax
-from long_running_agents.skills.fitting import invalid
+from long_running_agents.skills.reviewing import syntax
+from long_running_agents.skills.validating import invalid
 
 _LARGEST = 20_000
 _DEEPEST = 40

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from long_running_agents.domain.skill import Finding, Json
-from long_running_agents.skills import syntax
-from long_running_agents.skills.classes import Field, enumerated, fields_of
+from long_running_agents.skills.reviewing import syntax
+from long_running_agents.skills.reviewing.classes import Field, enumerated, fields_of
 
 _DEEPEST = 12
 _MOST = 300

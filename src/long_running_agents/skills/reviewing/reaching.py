@@ -7,9 +7,9 @@ import ast
 from collections.abc import Iterator
 
 from long_running_agents.domain.skill import Finding
-from long_running_agents.skills import imports
-from long_running_agents.skills.scopes import loose_names
-from long_running_agents.skills.syntax import shown
+from long_running_agents.skills.reviewing import imports
+from long_running_agents.skills.reviewing.scopes import loose_names
+from long_running_agents.skills.reviewing.syntax import shown
 
 _BUILTINS = {
     "eval": "Compute it with ordinary code; json.loads reads data.",

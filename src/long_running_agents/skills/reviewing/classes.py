@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from long_running_agents.skills import syntax
+from long_running_agents.skills.reviewing import syntax
 
 _MOST_BASES = 4
 """How many classes a class may come from, and how far up; a ring of them has no end."""

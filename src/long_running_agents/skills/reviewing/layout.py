@@ -4,8 +4,8 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from long_running_agents.domain.skill import Finding
-from long_running_agents.skills.scopes import misplaced_awaits, own_nodes
-from long_running_agents.skills.syntax import shown
+from long_running_agents.skills.reviewing.scopes import misplaced_awaits, own_nodes
+from long_running_agents.skills.reviewing.syntax import shown
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 

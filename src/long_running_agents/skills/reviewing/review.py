@@ -17,12 +17,19 @@ from long_running_agents.domain.skill import (
     Json,
     Severity,
 )
-from long_running_agents.skills import declared, deriving, docstrings, imports, layout, syntax
-from long_running_agents.skills.fitting import misfit
-from long_running_agents.skills.layout import Function
-from long_running_agents.skills.places import places
-from long_running_agents.skills.reaching import reaching
-from long_running_agents.skills.signature import Signature, misfits, signature_of
+from long_running_agents.skills.reviewing import (
+    declared,
+    deriving,
+    docstrings,
+    imports,
+    layout,
+    syntax,
+)
+from long_running_agents.skills.reviewing.layout import Function
+from long_running_agents.skills.reviewing.places import places
+from long_running_agents.skills.reviewing.reaching import reaching
+from long_running_agents.skills.reviewing.signature import Signature, misfits, signature_of
+from long_running_agents.skills.validating import complaints
 
 _MOST_FINDINGS = 50
 _MOST_EXAMPLES = 50
@@ -175,7 +182,7 @@ class _Review:
     def _own_examples(self, interface: Interface) -> Iterator[Finding]:
         """Calls of the draft that the function cannot be called with."""
         for number, example in enumerate(self._draft.examples, start=1):
-            why = _unusable(example) or misfit(example.args, interface.parameters)
+            why = _unusable(example) or complaints(interface.parameters, example.args)
             if why:
                 yield Finding(
                     message=f"Example {number} does not fit the function: {why}.",

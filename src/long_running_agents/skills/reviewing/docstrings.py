@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from long_running_agents.domain.skill import Example
-from long_running_agents.skills import syntax
+from long_running_agents.skills.reviewing import syntax
 
 if TYPE_CHECKING:
     from griffe import DocstringSection

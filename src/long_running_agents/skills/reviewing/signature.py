@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from long_running_agents.domain.skill import Finding, Json
-from long_running_agents.skills import syntax
-from long_running_agents.skills.annotations import UnknownHint, schema_of
-from long_running_agents.skills.fitting import misfit
-from long_running_agents.skills.layout import Function
-from long_running_agents.skills.scopes import arguments
+from long_running_agents.skills.reviewing import syntax
+from long_running_agents.skills.reviewing.annotations import UnknownHint, schema_of
+from long_running_agents.skills.reviewing.layout import Function
+from long_running_agents.skills.reviewing.scopes import arguments
+from long_running_agents.skills.validating import complaints
 
 _CONTEXTS = ("ctx", "context")
 
@@ -159,7 +159,7 @@ class _Signature:
 def misfits(parameters: Json, line: int) -> Iterator[Finding]:
     """Defaults that are not what the schema of their parameter says."""
     for name, schema in parameters["properties"].items():
-        if "default" in schema and misfit(schema["default"], schema):
+        if "default" in schema and complaints(schema, schema["default"]):
             yield Finding(
                 message=f"The default of {name} does not fit its type.",
                 repair="Correct the default or the type hint.",

@@ -1,0 +1,1 @@
+"""Skills that leave as one Python module, and come back."""
