@@ -6,6 +6,8 @@ import pytest
 from tests.contract.skills.shelf import WeighingModel, shelve
 from tests.integration.stories import ended
 
+from long_running_agents.domain.skill import Brought, Origin
+from long_running_agents.errors import SkillFailed
 from long_running_agents.store import ledger
 from long_running_agents.testing import call, make_app, say
 
@@ -21,6 +23,12 @@ async def asked(home, count, *replies, prompt="Sort my wires and my lamps, pleas
         calls = await app.database.read(lambda tx: ledger.of_turn(tx, turn.id))
     assert turn.answer == "done"
     return model, [json.loads(each.result) for each in calls]
+
+
+async def fail(library, name):
+    """Call a skill that cannot but fail."""
+    with pytest.raises(SkillFailed):
+        await library.call(name, {"items": []}, where=Brought(origin=Origin.MODEL), context={})
 
 
 async def test_a_request_with_a_thousand_skills_is_hardly_larger_than_one_with_ten(tmp_path):
@@ -44,3 +52,18 @@ async def test_a_skill_that_is_not_offered_is_found_and_called_at_the_next_step(
     assert found[0]["name"] == "estimate_tides"
     assert "estimate_tides" in model.tools_offered[1]
     assert called == '["a", "b"]'
+
+
+async def test_all_skills_are_read_anew_when_a_failure_has_disabled_one_and_not_before(tmp_path):
+    async with make_app(tmp_path, model=WeighingModel([]), agent__skills__failures=2) as app:
+        await shelve(app, 2, body="raise ValueError('no')")
+        library = app.workshop.library
+        begun = await library.shelf()
+        broken, other = (version.name for version in begun.versions)
+        await fail(library, broken)
+        after_one = await library.shelf()
+        await fail(library, broken)
+        after_two = await library.shelf()
+
+    assert after_one is begun
+    assert [version.name for version in after_two.versions] == [other]

@@ -13,9 +13,9 @@ CRASHES = [
         '''
         def unknown_name(numbers: list[int]) -> int:
             """The sum of numbers."""
-            return sum(nubmers)
+            return sum(figures)
         ''',
-        "a name is misspelt",
+        "a name that nobody has bound",
         "NameError",
     ),
     Candidate(

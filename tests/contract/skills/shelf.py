@@ -49,8 +49,9 @@ _SOURCE = '''def {name}(items: list[str], limit: int = 10) -> list[str]:
         items: What there is.
         limit: How many are wanted.
     """
-    return sorted(items)[:limit]
+    {body}
 '''
+_BODY = "return sorted(items)[:limit]"
 _PARAMETERS = {
     "type": "object",
     "properties": {
@@ -67,14 +68,16 @@ _PARAMETERS = {
 _RETURNS = {"type": "array", "items": {"type": "string"}}
 
 
-def made(count: int, owner: str) -> list[Version]:
+def made(count: int, owner: str, body: str = _BODY) -> list[Version]:
     """So many skills, up to a thousand, each with a name and words of its own."""
     pairs = islice(product(_NOUNS.split(), _VERBS.items()), count)
-    return [_version(f"{verb}_{noun}", told.format(noun), owner) for noun, (verb, told) in pairs]
+    return [
+        _version(f"{verb}_{noun}", told.format(noun), owner, body) for noun, (verb, told) in pairs
+    ]
 
 
-def _version(name: str, told: str, owner: str) -> Version:
-    source = _SOURCE.format(name=name, told=told)
+def _version(name: str, told: str, owner: str, body: str) -> Version:
+    source = _SOURCE.format(name=name, told=told, body=body)
     return Version(
         owner=owner,
         name=name,
@@ -101,9 +104,9 @@ def _version(name: str, told: str, owner: str) -> Version:
     )
 
 
-async def shelve(app, count: int) -> None:
+async def shelve(app, count: int, body: str = _BODY) -> None:
     """Put so many skills into a home, all in use; nobody has listed them yet."""
-    versions = made(count, app.settings.owner)
+    versions = made(count, app.settings.owner, body)
 
     def work(tx):
         for version in versions:
