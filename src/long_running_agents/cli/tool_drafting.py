@@ -80,7 +80,7 @@ def draft_of(source: str, *, function: str = "", name: str = "") -> "Draft":
 
     if function:
         from long_running_agents.errors import NotPython
-        from long_running_agents.skills import importing
+        from long_running_agents.skills.transfer import importing
 
         # What cannot be taken apart is left to the review, which says what is wrong and where.
         with suppress(NotPython):

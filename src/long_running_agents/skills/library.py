@@ -1,7 +1,9 @@
 """The library: an owner's skills, and everything that can become of them."""
 
 import asyncio
-from collections.abc import Sequence
+import logging
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 
 from long_running_agents.domain.events import Recorded
 from long_running_agents.domain.skill import (
@@ -19,7 +21,7 @@ from long_running_agents.domain.skill import (
     Trial,
     Version,
 )
-from long_running_agents.errors import Busy, UsageError
+from long_running_agents.errors import Busy, LraError, SkillRefused, UsageError
 from long_running_agents.skills import changing, differing, shelving
 from long_running_agents.skills.calling import Calling, Returned
 from long_running_agents.skills.offering import Shelf
@@ -29,6 +31,8 @@ from long_running_agents.skills.trial import Candidate
 from long_running_agents.skills.workroom import Workroom
 from long_running_agents.store import skill_problems, skills
 from long_running_agents.store.database import Transaction
+
+log = logging.getLogger(__name__)
 
 _NOWHERE = Brought(origin=Origin.PERSON)
 
@@ -194,6 +198,12 @@ class Library:
     async def delete(self, name: str, *, by: str) -> None:
         """Forget a skill with all its versions, and its file."""
         now = self._room.clock.now()
+        shown = await self.version(name)
+        if shown.kind is Kind.GUIDE and await self._lies_there(name):
+            raise Busy(
+                f"The folder skills/{name} is still there, and would be proposed again.",
+                hint="Remove it first, or disable the skill.",
+            )
 
         def work(tx: Transaction) -> list[Version]:
             versions = skills.versions(tx, self._owner, skills.get(tx, self._owner, name).name)
@@ -203,9 +213,16 @@ class Library:
 
         versions = await self._room.database.write(work)
         self._room.shelves.changed(self._owner)
+        if versions[0].kind is Kind.FUNCTION:
+            digests = {version.digest for version in versions}
+            with _unless_it_cannot_be_shown(name):
+                workspace = self._room.place(self._owner).workspace
+                await asyncio.to_thread(shelving.removed, workspace, name, replacing=digests)
+
+    async def _lies_there(self, guide: str) -> bool:
         workspace = self._room.place(self._owner).workspace
-        digests = {version.digest for version in versions}
-        await asyncio.to_thread(shelving.removed, workspace, name, replacing=digests)
+        found = await asyncio.to_thread(shelving.found, workspace)
+        return any(each.draft is not None and each.draft.name == guide for each in found)
 
     async def unchanged(self, version: Version) -> bool:
         """Whether a guide's folder still is what was approved."""
@@ -247,24 +264,49 @@ class Library:
         return await asyncio.to_thread(exporting.exported, chosen, now=now)
 
     async def bring_in(self, text: str) -> Sequence[Version]:
-        """Propose all functions of a module."""
+        """Propose all functions of a module, or none of them if a review finds fault with one.
+
+        Raises:
+            SkillRefused: A review or a trial found fault; the message says what was proposed.
+        """
         drafts = await asyncio.to_thread(importing.imported, text)
-        return [await self.offer(draft) for draft in drafts]
+        for draft in drafts:
+            await self._proposing.check(draft)
+        kept: list[Version] = []
+        refusals: list[str] = []
+        for draft in drafts:
+            try:
+                kept.append(await self.offer(draft))
+            except SkillRefused as refusal:
+                refusals.append(refusal.message)
+        if refusals:
+            names = ", ".join(version.name for version in kept) or "none"
+            raise SkillRefused("\n".join(refusals), hint=f"Proposed all the same: {names}.")
+        return kept
 
     async def _used(self, version: Version, news: list[Recorded]) -> Skill:
         self._room.shelves.changed(self._owner)
         self._room.announce(news)
         if version.kind is Kind.FUNCTION:
             versions = await self.versions(version.name)
-            workspace = self._room.place(self._owner).workspace
-            await asyncio.to_thread(
-                shelving.written,
-                workspace,
-                version.name,
-                version.source,
-                replacing={each.digest for each in versions},
-            )
+            with _unless_it_cannot_be_shown(version.name):
+                await asyncio.to_thread(
+                    shelving.written,
+                    self._room.place(self._owner).workspace,
+                    version.name,
+                    version.source,
+                    replacing={each.digest for each in versions},
+                )
         return await self.get(version.name)
+
+
+@contextmanager
+def _unless_it_cannot_be_shown(name: str) -> Generator[None]:
+    """The folder only shows what the database says: what is decided stays so without it."""
+    try:
+        yield
+    except LraError as error:
+        log.warning("the file of the skill %s could not be changed: %s", name, error)
 
 
 def _before(tx: Transaction, skill: Skill) -> int:

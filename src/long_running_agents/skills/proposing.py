@@ -46,10 +46,8 @@ class Proposing:
 
     async def examine(self, draft: Draft) -> Examined:
         """Review a draft; nothing is run, nothing is kept."""
-        if draft.kind is Kind.GUIDE:
-            found = self._guide(draft)
-        else:
-            found = await asyncio.to_thread(self._function, draft)
+        look = self._guide if draft.kind is Kind.GUIDE else self._function
+        found = await asyncio.to_thread(look, draft)
         if not found.name or found.errors:
             return found
         known = await self._room.database.read(lambda tx: skills.every(tx, self._owner))
@@ -72,6 +70,17 @@ class Proposing:
             message = "Its safe mode is off: it may import whatever the sandbox has."
             findings.append(_warning(message, "Look at its imports."))
         return replace(found, findings=tuple(findings))
+
+    async def check(self, draft: Draft) -> Examined:
+        """Review a draft.
+
+        Raises:
+            SkillRefused: The review found fault with it.
+        """
+        examined = await self.examine(draft)
+        if examined.errors or examined.interface is None:
+            raise _refused(examined)
+        return examined
 
     async def trial(self, draft: Draft, examined: Examined) -> Trial:
         """Try a draft that passed its review.
@@ -97,9 +106,7 @@ class Proposing:
             Denied: A person has said no to this very version.
             SandboxUnavailable: Nothing can be tried here.
         """
-        examined = await self.examine(draft)
-        if examined.errors or examined.interface is None:
-            raise _refused(examined)
+        examined = await self.check(draft)
         known = await self._known(draft, examined.name)
         if known is not None:
             return known
@@ -183,10 +190,13 @@ class Proposing:
             if likeness.alike(mine, known[other.digest]) >= likeness.ALIKE
         ]
 
-    async def _known(self, draft: Draft, name: str) -> Version | None:
+    def _same(self, draft: Draft, versions: Sequence[Version]) -> Version | None:
         imports, limits = self._imports(draft), self._limits(draft)
+        return next((each for each in versions if same(each, draft, limits, imports)), None)
+
+    async def _known(self, draft: Draft, name: str) -> Version | None:
         found = await self._room.database.read(lambda tx: skills.versions(tx, self._owner, name))
-        known = next((each for each in found if same(each, draft, limits, imports)), None)
+        known = self._same(draft, found)
         if known is None or known.standing is not Standing.REJECTED:
             return known
         if draft.brought.origin not in _TRUSTED:
@@ -205,6 +215,9 @@ class Proposing:
     ) -> tuple[Version, list[Recorded]]:
         assert examined.interface is not None, "looked at before"  # noqa: S101 - for the type checker
         before = skills.versions(tx, self._owner, examined.name)
+        if (known := self._same(draft, before)) is not None:
+            # Somebody else has proposed the same while this was tried.
+            return known, []
         version = Version(
             owner=self._owner,
             name=examined.name,

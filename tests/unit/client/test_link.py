@@ -54,11 +54,15 @@ def test_a_secret_is_sent_and_never_shown_in_an_address():
 
 
 async def test_an_answer_is_waited_for_as_long_as_the_question_says():
-    silent = await asyncio.start_server(lambda _, writer: None, "127.0.0.1", 0)
+    asked = []
+    silent = await asyncio.start_server(lambda _, writer: asked.append(writer), "127.0.0.1", 0)
     port = silent.sockets[0].getsockname()[1]
     link = Link(lambda: Address(f"http://127.0.0.1:{port}"), FrozenClock())
     async with asyncio.timeout(10):
         with pytest.raises(ServerAway, match="does not answer"):
             await link.ask("GET", "/api/status", seconds=0.05)
     await link.close()
+    for writer in asked:
+        writer.close()
+        await writer.wait_closed()
     silent.close()

@@ -12,7 +12,7 @@ from tests.unit.skills.versions import NOW, version
 from long_running_agents.domain.skill import Kind
 from long_running_agents.errors import UsageError
 from long_running_agents.skills.transfer.exporting import exported
-from long_running_agents.skills.transfer.renaming import Ambiguous, renamed
+from long_running_agents.skills.transfer.renaming import renamed
 from long_running_agents.skills.transfer.sections import MARKER
 
 
@@ -234,7 +234,7 @@ def test_what_cannot_be_written_is_said(versions):
 
 
 def test_a_name_with_two_meanings_is_not_guessed():
-    with pytest.raises(Ambiguous):
+    with pytest.raises(UsageError):
         renamed("x = 1\nclass A:\n    x = x\n", {"x": "y"})
 
 

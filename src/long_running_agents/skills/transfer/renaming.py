@@ -25,12 +25,6 @@ _Place = tuple[int, int]
 """A line, from 1, and a column in characters."""
 
 
-class Ambiguous(UsageError):
-    """A name means two things in one place, so that nobody can rename one of them."""
-
-    code = "ambiguous_name"
-
-
 def used(tree: ast.Module, names: set[str]) -> set[str]:
     """Which of these names a module looks up among its own."""
     search = _Search({name: name for name in names})
@@ -46,7 +40,7 @@ def renamed(source: str, names: Mapping[str, str]) -> str:
 
     Raises:
         NotPython: It cannot be parsed.
-        Ambiguous: One of the names means two things in the body of a class.
+        UsageError: One of the names means two things in the body of a class.
     """
     if not names:
         return source
@@ -177,7 +171,7 @@ class _Search:
     def _alias(self, alias: ast.alias) -> None:
         name = binding(alias)
         if alias.asname is None and "." in alias.name:
-            raise Ambiguous(
+            raise UsageError(
                 f"The import of {alias.name} cannot have another name.",
                 hint="Import it with 'as', or export the skill alone.",
             )
@@ -200,7 +194,7 @@ class _Search:
             node.name = self._note(node, node.name, "first")
         self._all(iter([*node.decorator_list, *node.bases, *node.keywords]), here, below)
         if unclear := sorted(_unclear(node.body) & (self.names.keys() - below)):
-            raise Ambiguous(
+            raise UsageError(
                 f"{unclear[0]} means two things in a class.",
                 hint="Give one of them another name, or export the skill alone.",
             )
