@@ -6,7 +6,8 @@ BIN := $(VENV)/bin
 EXTRAS := .venv-extras
 
 .PHONY: help chat test check unit lint types layers integration contract docs e2e test-extras \
-	test-docker bubblewrap chromium attack attack-docker bench bench-memory bench-sandbox bench-server bench-data clean
+	test-docker bubblewrap chromium attack attack-docker bench bench-memory bench-sandbox bench-server bench-data \
+	bench-skills clean
 
 help:
 	@echo "make chat    install and talk to the agent"
@@ -19,6 +20,7 @@ help:
 	@echo "make bench   measure, side by side with peers"
 	@echo "make bench-server  the same for many sessions at once"
 	@echo "make bench-memory  the same for memories: what is found, and how fast"
+	@echo "make bench-skills  what skills cost: a call, a step, a request"
 
 # The stamp is newer than pyproject.toml exactly when the venv matches it.
 $(VENV)/.ready: pyproject.toml
@@ -91,9 +93,10 @@ attack-docker: $(VENV)/.ready
 HOSTILE := tests/unit/test_addresses.py tests/unit/sandbox/test_workspace.py \
 	tests/unit/tools/test_files.py tests/unit/tools/test_web.py \
 	tests/unit/domain/test_hazards.py tests/integration/test_taint.py \
-	tests/integration/server/test_attacks.py
+	tests/integration/server/test_attacks.py \
+	tests/contract/test_skill_attacks.py tests/contract/test_skill_candidates.py
 
-# The sandbox first, then the file tools, the web tools and the gate.
+# The sandbox first, then the file tools, the web tools, the gate and the skills.
 attack: $(VENV)/.ready bubblewrap
 	@$(BIN)/python -m tests.attacks --control
 	@$(BIN)/python -m tests.attacks
@@ -116,6 +119,9 @@ bench-data: $(VENV)/.ready
 bench-memory: $(VENV)/.ready
 	@$(BIN)/python -m benchmarks.memory_quality
 	@$(BIN)/python -m benchmarks.memory_speed
+
+bench-skills: $(VENV)/.ready bubblewrap
+	@$(BIN)/python -m benchmarks.skills
 
 clean:
 	rm -rf $(VENV) $(EXTRAS) .venv-bench .venv-bench-kernel dist

@@ -43,6 +43,8 @@ def arguments() -> argparse.Namespace:
 def chosen(options: argparse.Namespace) -> list[Case]:
     cases = [case for case in load() if re.search(options.only, case.id)]
     cases = [case for case in cases if options.backend not in case.not_for]
+    # A guide is no code; `tests/contract/test_skill_attacks.py` runs all that is about skills.
+    cases = [case for case in cases if case.lang != "guide"]
     if options.quick:
         cases = [case for case in cases if case.kind not in ("resource", "deny-list")]
     return [case for case in cases if case.control] if options.control else cases

@@ -89,13 +89,13 @@ class Calling:
         now = self._room.clock.now()
         most = self._room.settings.failures
 
-        def work(tx: Transaction) -> list[Recorded]:
+        def work(tx: Transaction) -> list[Recorded] | None:
             skills.count(tx, version.owner, version.name, failed=bool(failure), now=now)
             if not failure or not most:
-                return []
+                return None
             skill = skills.get(tx, version.owner, version.name)
             if not skill.enabled or skill.failures_in_a_row < most:
-                return []
+                return None
             last = failure.splitlines()[0]
             why = f"it failed {skill.failures_in_a_row} times in a row; the last time: {last}"
             skills.disable(tx, version.owner, version.name, why, now)
@@ -104,9 +104,10 @@ class Calling:
 
         # A skill may be deleted while it runs: then there is nothing to count.
         news = await self._room.database.write(work)
-        if failure:
+        if news is not None:
+            # Only then: to read a thousand skills anew after each failure would slow every step.
             self._room.shelves.changed(self._owner)
-        self._room.announce(news)
+            self._room.announce(news)
 
 
 async def _run(sandbox: Sandbox, version: Version, args: Json, context: Json) -> ExecResult:

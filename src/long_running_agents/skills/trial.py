@@ -29,6 +29,8 @@ _BROKEN = _FATAL | {
     "SystemExit",
 }
 """What no arguments excuse."""
+_NO_JSON = "no JSON: "
+"""How the sandbox says that a result is none; no arguments excuse that either."""
 
 Lend = Callable[[], AbstractAsyncContextManager[Sandbox]]
 """Lends a fresh sandbox with an empty workspace, and takes it back."""
@@ -65,8 +67,7 @@ class Trials:
                 result = await run(sandbox, candidate, example, context)
                 attempt = judged(candidate.interface, example, result)
                 attempts.append(attempt)
-                name = "" if result.error is None else result.error.name
-                if attempt.error and (not example.derived or name in _BROKEN or result.success):
+                if attempt.error and (not example.derived or not _excused(result)):
                     # One more call would say nothing new, or has no sandbox any more.
                     broken = f"{_said(candidate, example)} {attempt.error}"
                     break
@@ -106,6 +107,13 @@ def judged(interface: Interface, example: Example, result: ExecResult) -> Attemp
         duration_ms=result.duration_ms,
         memory=result.memory,
     )
+
+
+def _excused(result: ExecResult) -> bool:
+    """Whether a failure may be that of arguments that make no sense."""
+    if result.error is None:
+        return False
+    return result.error.name not in _BROKEN and not result.error.message.startswith(_NO_JSON)
 
 
 def _trial(attempts: Sequence[Attempt], broken: str, clock: Clock) -> Trial:

@@ -52,6 +52,11 @@ from tests.unit.skills.reviewing import function, messages, reviewed
         "global eval; eval = 1; eval(1)",
         "from pathlib import os",
         "from json import codecs",
+        "json.dumps = str",
+        "del json.dumps",
+        "random.seed: int = 1",
+        "setattr(json, 'dumps', str)",
+        "asyncio.base_events.concurrent.futures",
     ],
 )
 def test_reaching_out_is_found_on_its_line(line):
@@ -70,3 +75,9 @@ def test_a_name_that_only_the_module_binds_may_still_be_the_built_in():
 
 def test_wide_letters_do_not_hide_a_name():
     assert "eval" in messages(reviewed(function("return \uff45\uff56\uff41\uff4c(text)")))
+
+
+def test_fields_of_own_objects_and_options_deep_in_a_module_may_be_set():
+    body = "settings = Box()\nsettings.x = 1\njson.options.mode.x = 1\nreturn text"
+    head = "import json\nclass Box:\n    x: int = 0\n"
+    assert reviewed(function(body, head=head)).ok

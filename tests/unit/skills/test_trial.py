@@ -67,6 +67,11 @@ async def test_a_result_of_another_type_than_declared_does_not_pass_whoever_made
     assert "not what its signature says: '2' is not of type 'integer'" in trial.reason
 
 
+async def test_a_result_that_is_no_json_does_not_pass_whoever_made_the_call():
+    trial, _ = await tried(DERIVED, ExecResult(value=2), failing("TypeError", "no JSON: NaN"))
+    assert "double(number=2) fails: TypeError: no JSON: NaN" in trial.reason
+
+
 async def test_an_example_that_somebody_gave_must_work():
     trial, _ = await tried([Example(args={"number": 2})], failing("ValueError"))
     assert "double(number=2) fails: ValueError: no" in trial.reason

@@ -8,6 +8,7 @@ import sys
 
 from .display import Display
 from .frames import parse
+from .shapes import shaped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ _LONGEST_TRACEBACK = 8000
 _COROUTINE = 0x80
 """The mark of code that awaits (inspect.CO_COROUTINE)."""
 _TOOL = "<tool>"
+_TOO_MUCH = "it used more memory than it may"
 _ANNOTATIONS = 0x1000000
 """Hints are not evaluated (__future__.annotations): they were read before, and name anything."""
 _HERE = __file__.rpartition("/")[0]
@@ -78,8 +80,11 @@ def call(source: str, function: str, arguments: dict[str, Any]) -> Message:
         exec(code, names)  # noqa: S102 - this is what the sandbox is for
         if function not in names:
             raise NameError(f"the source defines no {function!r}")  # noqa: TRY301 - as any other
-        value = names[function](**arguments)
+        value = names[function](**shaped(names[function], arguments))
         found = {"value": _awaited(value) if hasattr(value, "__await__") else value}
+    except MemoryError:
+        # To say more would take more: the traceback holds on to all that was taken.
+        found = {"error": {"name": "MemoryError", "message": _TOO_MUCH, "traceback": ""}}
     except BaseException as raised:  # noqa: BLE001 - foreign code may raise anything
         found = {"error": describe(raised, {_TOOL: source})}
     flush()

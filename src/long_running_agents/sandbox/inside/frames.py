@@ -41,7 +41,12 @@ class Broken(Exception):
 
 def write_frame(descriptor: int, message: Message) -> None:
     """Send a message."""
-    left = memoryview(written(message))
+    send(descriptor, written(message))
+
+
+def send(descriptor: int, content: bytes) -> None:
+    """Send a message that was written before."""
+    left = memoryview(content)
     while left:
         left = left[_write(descriptor, left) :]
 
@@ -60,7 +65,11 @@ def written(message: Message, *, strict: bool = False) -> bytes:
     return HEAD.pack(len(body)) + body
 
 
-def _refuse(value: object) -> str:
+def _refuse(value: object) -> Any:
+    if hasattr(type(value), "__dataclass_fields__"):
+        from dataclasses import fields  # noqa: PLC0415 - whoever made the class has it already
+
+        return {field.name: getattr(value, field.name) for field in fields(value)}  # pyright: ignore[reportArgumentType]
     raise TypeError(f"a value of type {type(value).__name__}")
 
 

@@ -81,6 +81,9 @@ class Pump:
         self._keep = keep
         self._kept: dict[int, bytearray] = {}
         self._answer = bytearray()
+        self._to_the_end = False
+        self._heard = False
+        """Whether all of the answer is there that there will be."""
         self._total = 0
         self._killed = False
         self._asked = 0.0
@@ -88,9 +91,25 @@ class Pump:
         self._hidden = 0
 
     def run(
-        self, streams: tuple[int, int], answer: int | None, process: int | None, host: int
+        self,
+        streams: tuple[int, int],
+        answer: int | None,
+        process: int | None,
+        host: int,
+        *,
+        to_the_end: bool = False,
     ) -> None:
-        """Wait until the answer is complete or the process has ended, or the host says stop."""
+        """Wait until the answer is complete or the process has ended, or the host says stop.
+
+        Args:
+            streams: What it prints.
+            answer: Where it answers.
+            process: Itself, as something to wait for.
+            host: Where the host speaks.
+            to_the_end: Whether it ends by itself once it has answered, so that whoever answers in
+                its place is found out.
+        """
+        self._to_the_end = to_the_end
         begun = now = time.monotonic()
         self._kept = {stream: bytearray() for stream in streams}
         waited = {*streams, host, *(end for end in (answer, process) if end is not None)}
@@ -98,6 +117,8 @@ class Pump:
             ready = select.select(list(waited), [], [], _TICK)[0]
             if self._over(ready, answer, process):
                 return
+            if self._heard:
+                waited.discard(answer)
             if host in ready:
                 waited.discard(host)
                 self._kill("cancelled")
@@ -113,10 +134,15 @@ class Pump:
     def _over(self, ready: list[int], answer: int | None, process: int | None) -> bool:
         """Whether nothing more is to come."""
         if answer is not None and answer in ready and self._read_answer(answer):
-            return True
+            self._heard = True
+            if self._too_long():
+                # It would wait for ever for somebody to read on.
+                self._kill("output")
+            if self.stopped or not self._to_the_end:
+                return True
         if process is None or process not in ready:
             return False
-        if answer is not None and answer not in ready:
+        if answer is not None:
             # It may have answered and ended between two looks.
             self._read_what_is_there(answer)
         return True
@@ -131,25 +157,34 @@ class Pump:
 
     def answer(self) -> Message | None:
         """What the call answered; None when it did not."""
-        size = HEAD.size
-        if len(self._answer) < size:
+        wanted = self._wanted()
+        if not wanted or len(self._answer) < wanted:
             return None
         try:
-            return parse(bytes(self._answer[size : size + HEAD.unpack(self._answer[:size])[0]]))
+            return parse(bytes(self._answer[HEAD.size : wanted]))
         except Broken:
             return None
+
+    @property
+    def more(self) -> bool:
+        """Whether there was more than one answer."""
+        return len(self._answer) > self._wanted() > 0
+
+    def _wanted(self) -> int:
+        """How long the answer is going to be; 0 when nobody knows yet."""
+        size = HEAD.size
+        return size + HEAD.unpack(self._answer[:size])[0] if len(self._answer) >= size else 0
+
+    def _too_long(self) -> bool:
+        return max(len(self._answer), self._wanted()) > LARGEST
 
     def _read_answer(self, descriptor: int) -> bool:
         """Read on; say whether there will be no more."""
         while True:
             part = os.read(descriptor, 1 << 20)
             self._answer += part
-            if not part or len(self._answer) > LARGEST:
+            if not part or self._too_long() or len(self._answer) >= self._wanted() > 0:
                 return True
-            if len(self._answer) >= HEAD.size:
-                wanted = HEAD.size + HEAD.unpack(self._answer[: HEAD.size])[0]
-                if len(self._answer) >= wanted or wanted > LARGEST:
-                    return True
             if not select.select([descriptor], [], [], 0)[0]:
                 return False
 

@@ -8,7 +8,7 @@ import select
 import time
 
 from . import cells, processes
-from .frames import Broken, read_frame, write_frame, written
+from .frames import Broken, read_frame, send, write_frame, written
 from .lean import signal, suppress
 from .pump import DiskWatch, Pump
 from .settings import apply_limits
@@ -25,6 +25,7 @@ _SHELL = "/bin/bash"
 _FIRST_PIECE = 1 << 16
 _PATIENCE = 1.0
 _SOON = 0.02
+_FORGED = "something besides its result came from where results come from"
 
 
 class Supervisor:
@@ -147,11 +148,14 @@ class Supervisor:
             pipes.close_writing()
             pump = Pump(self._settings, self._watch, float(request["timeout"]), keep)
             is_call = request["do"] == "call"
-            pump.run(pipes.streams, pipes.answer if is_call else None, watched, self._reading)
+            there = pipes.answer if is_call else None
+            pump.run(pipes.streams, there, watched, self._reading, to_the_end=is_call)
             os.close(watched)
             answer = self._end(pump, pipes, keep, process)
             if is_call:
                 found = pump.answer()
+                if found and not pump.stopped and (pump.more or answer["exit_code"]):
+                    found = _error("ProtocolError", _FORGED)
                 answer.update(found or {}, died=found is None, exit_code=None)
         return answer
 
@@ -299,7 +303,11 @@ class _Pipes:
 def _write_value(descriptor: int, found: Message) -> None:
     """Send a call's answer; what is no JSON is sent as an error."""
     try:
-        written(found, strict=True)
+        content = written(found, strict=True)
     except (TypeError, ValueError, RecursionError) as raised:
-        found = {"error": {"name": "TypeError", "message": f"no JSON: {raised}", "traceback": ""}}
-    write_frame(descriptor, found)
+        content = written(_error("TypeError", f"no JSON: {raised}"))
+    send(descriptor, content)
+
+
+def _error(name: str, message: str) -> Message:
+    return {"error": {"name": name, "message": message, "traceback": ""}}

@@ -49,7 +49,7 @@ _STEPS = frozenset(
 _STEPS_OF_MODULES = frozenset(
     {"threading", "_thread", "inspect", "platform", "tempfile", "gc", "code", "runpy",
      "ctypeslib", "f2py", "distutils", "linecache", "tokenize", "traceback", "warnings",
-     "selectors", "ssl", "mmap", "resource", "codecs"}
+     "selectors", "ssl", "mmap", "resource", "codecs", "concurrent"}
 )  # fmt: skip
 _STARTING = frozenset(
     {"create_subprocess_exec", "create_subprocess_shell", "subprocess_exec", "subprocess_shell"}
@@ -68,6 +68,7 @@ def reaching(tree: ast.Module) -> Iterator[Finding]:
     for node in ast.walk(tree):
         for name, of_module in _steps(node, imported, fields):
             yield from _attribute(name, getattr(node, "lineno", 0), of_module=of_module)
+        yield from _changed(node, imported)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             yield from _definition(node)
         elif isinstance(node, ast.Call):
@@ -130,6 +131,22 @@ def _attribute(name: str, line: int, *, of_module: bool) -> Iterator[Finding]:
             message="'expanduser' leads to a home, and a tool has none.",
             repair="Use a path in /workspace.",
             line=line,
+        )
+
+
+def _changed(node: ast.AST, imported: frozenset[str]) -> Iterator[Finding]:
+    """What changes a module, and so everybody else who uses it."""
+    if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load):
+        module = node.value
+    elif isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("setattr", "delattr"):
+        module = node.args[0] if node.args else None
+    else:
+        return
+    if isinstance(module, ast.Name) and module.id in imported:
+        yield Finding(
+            message=f"'{shown(node)}' changes {module.id} for everybody.",
+            repair="Write a function of your own, and call that.",
+            line=node.lineno,
         )
 
 
