@@ -90,11 +90,12 @@ class Calling:
         most = self._room.settings.failures
 
         def work(tx: Transaction) -> list[Recorded] | None:
-            skills.count(tx, version.owner, version.name, failed=bool(failure), now=now)
-            if not failure or not most:
+            there = skills.count(tx, version.owner, version.name, failed=bool(failure), now=now)
+            if not there or not failure or not most:
                 return None
             skill = skills.get(tx, version.owner, version.name)
-            if not skill.enabled or skill.failures_in_a_row < most:
+            used = skill.enabled and skill.version == version.number
+            if not used or skill.failures_in_a_row < most:
                 return None
             last = failure.splitlines()[0]
             why = f"it failed {skill.failures_in_a_row} times in a row; the last time: {last}"
@@ -102,7 +103,6 @@ class Calling:
             changing.note(tx, "disable", version, "policy", now)
             return changing.tell(tx, where, version, "disabled", why, now)
 
-        # A skill may be deleted while it runs: then there is nothing to count.
         news = await self._room.database.write(work)
         if news is not None:
             # Only then: to read a thousand skills anew after each failure would slow every step.

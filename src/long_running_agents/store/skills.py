@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, cast
 
 from pydantic import TypeAdapter
-from sqlalchemy import Row, Select, and_, case, delete, func, insert, select, update
+from sqlalchemy import CursorResult, Row, Select, and_, case, delete, func, insert, select, update
 
 from long_running_agents.domain.ids import TurnId
 from long_running_agents.domain.skill import (
@@ -186,9 +186,9 @@ def disable(tx: Transaction, owner: str, name: str, note: str, now: datetime) ->
     _change(tx, owner, name, enabled=False, note=tx.redact(note), updated_at=now)
 
 
-def count(tx: Transaction, owner: str, name: str, *, failed: bool, now: datetime) -> None:
-    """Count a call."""
-    _change(
+def count(tx: Transaction, owner: str, name: str, *, failed: bool, now: datetime) -> bool:
+    """Count a call; False when the skill was deleted while it ran."""
+    return _change(
         tx,
         owner,
         name,
@@ -232,8 +232,9 @@ def _is_version(owner: str, name: str, number: int) -> Any:
     )
 
 
-def _change(tx: Transaction, owner: str, name: str, **values: Any) -> None:
-    tx.execute(update(skills).where(_is(owner, name)).values(**values))
+def _change(tx: Transaction, owner: str, name: str, **values: Any) -> bool:
+    found = tx.execute(update(skills).where(_is(owner, name)).values(**values))
+    return bool(cast("CursorResult[Any]", found).rowcount)
 
 
 def _listing() -> Select[Any]:

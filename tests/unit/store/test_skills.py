@@ -96,9 +96,10 @@ async def test_a_skill_is_forgotten_with_all_its_versions(database):
         skills.put(tx, version())
         skills.put(tx, version(number=2))
         skills.remove(tx, "me", "double")
-        return skills.versions(tx, "me", "double"), skills.digests(tx, "me")
+        counted = skills.count(tx, "me", "double", failed=True, now=NOW)
+        return skills.versions(tx, "me", "double"), skills.digests(tx, "me"), counted
 
-    assert await database.write(work) == ([], set())
+    assert await database.write(work) == ([], set(), False)
 
 
 async def test_a_version_that_is_not_there_is_named(database):
