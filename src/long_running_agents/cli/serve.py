@@ -72,3 +72,4 @@ def _ready(address: str) -> None:
     gc.freeze()
     gc.enable()
     click.echo(f"listening on {address}")
+    click.echo("Open that address in a browser, or run 'lra chat'. Ctrl-C stops the server.")

@@ -36,6 +36,7 @@ from long_running_agents.server.routes.tokens import TokenRoutes
 from long_running_agents.server.routes.tools import ToolRoutes
 from long_running_agents.server.routes.turns import TurnRoutes
 from long_running_agents.server.routes.usage import UsageRoutes
+from long_running_agents.server.routes.window import WindowRoutes
 from long_running_agents.server.switching import Switching
 from long_running_agents.server.ws import Sockets
 
@@ -85,6 +86,7 @@ def api(
     file = ConfigFile(app.loaded.home)
     switching = Switching(app, clock, file)
     every = (
+        WindowRoutes(),
         StatusRoutes(app, clock),
         MetricsRoutes(metrics or Metrics(app, clock)),
         LoginRoutes(door),

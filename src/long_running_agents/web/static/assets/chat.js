@@ -1,0 +1,1 @@
+import{n as e,t}from"./index.js";function n(){return e(t,{icon:`chat`,title:`Say something.`})}export{n as default};

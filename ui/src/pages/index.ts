@@ -1,0 +1,21 @@
+/** The pages. To add one, add one entry; its chunk is loaded when somebody goes there. */
+
+import type { ComponentType } from "preact";
+import type { IconName } from "../parts/icon";
+
+/** A page as the window knows it. */
+export interface Page {
+  /** The first part of its address. */
+  path: string;
+  title: string;
+  icon: IconName;
+  /** Its component: the file's default export. */
+  load: () => Promise<{ default: ComponentType }>;
+}
+
+export const PAGES: readonly Page[] = [
+  { path: "chat", title: "Chat", icon: "chat", load: () => import("./chat/chat") },
+];
+
+/** Where somebody lands who names no page. */
+export const FIRST = "chat";

@@ -1,0 +1,66 @@
+/** Everything that happens in all sessions, live: one socket for the whole window. */
+
+import { signal } from "@preact/signals";
+import { api } from "../wire/api";
+import type { Event } from "../wire/events";
+import type { ApprovalTold } from "../wire/shapes";
+import { Socket, socketAddress, type Link } from "../wire/socket";
+
+/** What is heard here: events, and once in a while that some were missed. */
+export type Overheard = Event | { type: "catch_up"; lost: number };
+
+/** The questions that wait for a person, in all sessions. */
+export const approvals = signal<readonly ApprovalTold[]>([]);
+
+/** Whether the server can be heard. */
+export const link = signal<Link>("closed");
+
+const listeners = new Set<(heard: Overheard) => void>();
+
+/** Hear what happens; what is returned ends it. */
+export function overhear(listener: (heard: Overheard) => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+let socket: Socket | null = null;
+
+/** Begin to listen, once somebody was let in. */
+export function listen(): void {
+  if (socket) return;
+  socket = new Socket(() => socketAddress("/ws/activity"), {
+    heard: (frame) => heard(frame as Overheard),
+    linked: (now) => {
+      link.value = now;
+      if (now === "open") heard({ type: "catch_up", lost: 0 });
+    },
+  });
+  socket.open();
+}
+
+/** Stop listening, when somebody leaves. */
+export function deafen(): void {
+  socket?.close();
+  socket = null;
+  approvals.value = [];
+}
+
+const ASKING: ReadonlySet<string> = new Set([
+  "approval_request",
+  "approval_resolved",
+  "catch_up",
+  "stopped",
+]);
+
+function heard(frame: Overheard): void {
+  if (ASKING.has(frame.type)) void lookForApprovals();
+  for (const listener of listeners) listener(frame);
+}
+
+async function lookForApprovals(): Promise<void> {
+  try {
+    approvals.value = (await api.get<{ approvals: ApprovalTold[] }>("/api/approvals")).approvals;
+  } catch {
+    // The link says already that the server cannot be reached; the next event asks again.
+  }
+}

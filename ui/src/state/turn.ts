@@ -1,0 +1,269 @@
+/** What an event or a delta makes of the turn it belongs to. Pure. */
+
+import type { ApprovalRequested, ApprovalResolved, Delta, Event, ToolReturned, UsageTotals } from "../wire/events";
+import type { Call, CallState, Ending, Item, Notice, Turn, Used } from "./view";
+
+/** The turn that a message begins. */
+export function begun(event: Event & { type: "message" }): Turn {
+  const id = event.turn_id ?? `message-${event.seq}`;
+  return {
+    kind: "turn",
+    key: id,
+    id,
+    prompt: event.content,
+    origin: event.origin,
+    at: event.at,
+    endedAt: null,
+    state: "queued",
+    items: [],
+    tail: "",
+    gap: false,
+    step: null,
+    retrying: "",
+    ending: null,
+    used: null,
+  };
+}
+
+/** A turn after an event. */
+export function after(turn: Turn, event: Event): Turn {
+  switch (event.type) {
+    case "resumed":
+      return { ...open(turn, event), ending: null, endedAt: null, state: "running" };
+    case "text":
+      return { ...added(turn, words(turn, event.text)), tail: "", gap: false, state: live(turn) };
+    case "tool_call":
+      return { ...added(turn, called(event)), tail: "", state: live(turn) };
+    case "client_call":
+      return withCall(turn, event.tool_call_id, (call) => ({ ...call, state: "client" }));
+    case "tool_result":
+      return withCall(turn, event.tool_call_id, (call) => returned(call, event));
+    case "approval_request":
+      return { ...asked(turn, event), state: "waiting" };
+    case "approval_resolved":
+      return resumedBy(answered(turn, event));
+    case "recalled":
+      return { ...added(turn, recollection(event)), state: live(turn) };
+    case "task_update":
+      return { ...progressed(turn, event.summary, event.seq), state: live(turn) };
+    case "done":
+    case "stopped":
+    case "limit":
+    case "error":
+      return ended(turn, event);
+    default: {
+      const told = notice(event);
+      return told ? { ...added(turn, told), state: live(turn) } : turn;
+    }
+  }
+}
+
+/** A turn after passing news. */
+export function passing(turn: Turn, delta: Delta): Turn {
+  const state = live(turn);
+  switch (delta.type) {
+    case "thinking": {
+      const step = {
+        iteration: delta.iteration,
+        most: delta.max_iterations,
+        tokens: delta.tokens_used,
+        budget: delta.token_budget,
+      };
+      return { ...turn, state, step, tail: "", gap: false, retrying: "" };
+    }
+    case "text_delta":
+      return { ...turn, state, tail: turn.tail + delta.text, retrying: "" };
+    case "retry":
+      return { ...turn, state, tail: "", gap: false, retrying: delta.reason };
+    case "catch_up":
+      return { ...turn, tail: "", gap: true };
+  }
+}
+
+/** The same turn without words that will be told again. */
+export function withoutTail(turn: Turn): Turn {
+  return turn.tail || turn.gap ? { ...turn, tail: "", gap: false } : turn;
+}
+
+/** What an event tells a person that is nothing else; null when it tells nothing. */
+export function notice(event: Event): Notice | null {
+  const told = (title: string, text = "", tone: Notice["tone"] = "plain"): Notice => ({
+    kind: "notice",
+    key: `notice-${event.seq}`,
+    tone,
+    title,
+    text,
+    at: event.at,
+  });
+  switch (event.type) {
+    case "model_fallback":
+      return told(`${event.answered} answered in place of ${event.asked}`, event.reason, "warning");
+    case "prompt_truncated":
+      return told(
+        `${event.model} has read only the end`,
+        `About ${event.sent_tokens.toLocaleString("en")} tokens were sent, and it has room for ` +
+          `${event.window.toLocaleString("en")}. ${event.hint}`,
+        "warning",
+      );
+    case "model_changed":
+      return told(`The model is now ${event.model}`);
+    case "mode_changed":
+      return told(event.mode === "deep_work" ? "Deep work from the next message on" : "Bounded work from the next message on");
+    case "renamed":
+      return told(`Renamed to ${event.title}`);
+    case "cleared":
+      return told("The model begins anew here", "It no longer sees what was said above.");
+    case "skill":
+      return told(`Skill ${event.name} (version ${event.version}) is ${event.change}`, event.note);
+    default:
+      return null;
+  }
+}
+
+function live(turn: Turn): Turn["state"] {
+  return turn.state === "queued" || turn.state === "running" ? "running" : turn.state;
+}
+
+function open(turn: Turn, event: Event & { type: "resumed" }): Turn {
+  const told: Notice = {
+    kind: "notice",
+    key: `notice-${event.seq}`,
+    tone: "plain",
+    title: "The turn goes on",
+    text: "",
+    at: event.at,
+  };
+  return { ...added(turn, told), tail: "", gap: false };
+}
+
+function added(turn: Turn, item: Item): Turn {
+  return { ...turn, items: [...turn.items, item] };
+}
+
+/** How the next words are called: the growing tail has the name that the stored text will have. */
+export function nextWords(turn: Turn): string {
+  const count = turn.items.reduce((sum, item) => sum + (item.kind === "words" ? 1 : 0), 0);
+  return `words-${count}`;
+}
+
+function words(turn: Turn, text: string): Item {
+  return { kind: "words", key: nextWords(turn), text };
+}
+
+function called(event: Event & { type: "tool_call" }): Call {
+  return {
+    kind: "call",
+    key: `call-${event.tool_call_id}`,
+    id: event.tool_call_id,
+    tool: event.tool,
+    input: event.input,
+    effect: event.effect,
+    state: "running",
+    result: "",
+    milliseconds: null,
+    approval: null,
+    at: event.at,
+  };
+}
+
+function recollection(event: Event & { type: "recalled" }): Item {
+  const { memories, degraded } = event;
+  return { kind: "recalled", key: `recalled-${event.seq}`, memories, degraded };
+}
+
+function withCall(turn: Turn, id: string, change: (call: Call) => Call): Turn {
+  const at = turn.items.findLastIndex((item) => item.kind === "call" && item.id === id);
+  if (at < 0) return turn;
+  const items = [...turn.items];
+  items[at] = change(items[at] as Call);
+  return { ...turn, items };
+}
+
+const OUTCOMES: ReadonlySet<string> = new Set(["done", "failed", "denied", "uncertain"]);
+
+function returned(call: Call, event: ToolReturned): Call {
+  const usual: CallState = event.success ? "done" : "failed";
+  const state = OUTCOMES.has(event.outcome) ? (event.outcome as CallState) : usual;
+  return { ...call, state, result: event.result_preview, milliseconds: event.duration_ms };
+}
+
+function asked(turn: Turn, event: ApprovalRequested): Turn {
+  return withCall(turn, event.tool_call_id, (call) => ({
+    ...call,
+    state: "asking",
+    approval: {
+      id: event.approval_id,
+      question: event.question,
+      scope: event.scope,
+      expiresAt: event.expires_at,
+      answer: null,
+    },
+  }));
+}
+
+function answered(turn: Turn, event: ApprovalResolved): Turn {
+  const { allowed, reason, lasting } = event;
+  return withCall(turn, event.tool_call_id, (call) => ({
+    ...call,
+    state: call.state === "asking" ? (allowed ? "running" : "denied") : call.state,
+    approval: call.approval && { ...call.approval, answer: { allowed, reason, lasting } },
+  }));
+}
+
+/** A turn goes on with the answer to its last open question. */
+function resumedBy(turn: Turn): Turn {
+  const waits = turn.items.some((item) => item.kind === "call" && item.state === "asking");
+  return waits || turn.state !== "waiting" ? turn : { ...turn, state: "running" };
+}
+
+function progressed(turn: Turn, summary: string, seq: number): Turn {
+  const at = turn.items.findIndex((item) => item.kind === "tasks");
+  const item: Item = { kind: "tasks", key: `tasks-${seq}`, summary };
+  if (at < 0) return added(turn, item);
+  const items = [...turn.items];
+  items[at] = { ...item, key: items[at]!.key };
+  return { ...turn, items };
+}
+
+type Closing = Event & { type: "done" | "stopped" | "limit" | "error" };
+
+function ended(turn: Turn, event: Closing): Turn {
+  const text = event.type === "done" || event.type === "stopped" ? event.text : "";
+  const whole = text && !hasWords(turn, text) ? added(turn, words(turn, text)) : turn;
+  return {
+    ...whole,
+    state: STATES[event.type],
+    endedAt: event.at,
+    tail: "",
+    gap: false,
+    step: null,
+    retrying: "",
+    ending: ending(event),
+    used: event.type === "done" ? used(event.usage) : turn.used,
+  };
+}
+
+const STATES = { done: "done", stopped: "stopped", limit: "limited", error: "failed" } as const;
+
+/** The last answer is told as text, and once more when the turn is done. */
+function hasWords(turn: Turn, text: string): boolean {
+  const plain = text.trim();
+  return turn.items.some((item) => item.kind === "words" && item.text.trim() === plain);
+}
+
+function ending(event: Closing): Ending {
+  switch (event.type) {
+    case "done":
+      return { kind: "done", model: event.model, steps: event.iterations };
+    case "stopped":
+      return { kind: "stopped" };
+    case "limit":
+      return { kind: "limited", limit: event.limit, text: event.text };
+    case "error":
+      return { kind: "failed", code: event.code, message: event.message, hint: event.hint };
+  }
+}
+
+function used(usage: UsageTotals): Used {
+  return { input: usage.input_tokens, output: usage.output_tokens, cost: usage.cost };
+}
