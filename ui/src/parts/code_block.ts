@@ -27,7 +27,8 @@ export class CodeBlock {
   /** Show this text. */
   show(text: string, language: string): void {
     this.language = language;
-    this.name.textContent = language || "text";
+    this.name.textContent = language;
+    this.element.classList.toggle("code-plain", !language);
     const known = this.code.textContent ?? "";
     if (known === text) return;
     this.coloured = false;

@@ -5,7 +5,7 @@ import { Icon, type IconName } from "../parts/icon";
 import { PAGES } from "../pages";
 import { go } from "../router";
 import { useAsked } from "../state/asked";
-import { madeUp } from "../state/session";
+import { newSession } from "../state/session";
 import { api } from "../wire/api";
 import type { SessionList } from "../wire/shapes";
 
@@ -86,7 +86,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
 
 function targets(text: string, list: SessionList | null): Target[] {
   const wanted = text.trim().toLowerCase();
-  const fresh: Target = { key: "new", icon: "plus", label: "New session", note: "", go: () => go("chat", madeUp()) };
+  const fresh: Target = { key: "new", icon: "plus", label: "New session", note: "", go: () => go("chat", newSession()) };
   const pages: Target[] = PAGES.map((page) => ({
     key: `page-${page.path}`,
     icon: page.icon,

@@ -33,6 +33,8 @@ export function listen(): void {
     linked: (now) => {
       link.value = now;
       if (now === "open") heard({ type: "catch_up", lost: 0 });
+      // A socket does not say why it was refused; a request does, and may lead to the login.
+      if (now === "waiting") void api.get("/api/status").catch(() => undefined);
     },
   });
   socket.open();

@@ -23,6 +23,16 @@ interface Refused {
   hint: string;
 }
 
+/** Sessions that were named here and in which nothing was said yet: the server does not know them. */
+const unsaid = new Set<string>();
+
+/** The name of a session that begins with its first message. */
+export function newSession(): string {
+  const id = madeUp();
+  unsaid.add(id);
+  return id;
+}
+
 /** A window on a session; to be closed when nobody looks any more. */
 export class OpenSession {
   readonly view = signal<View>(EMPTY);
@@ -74,6 +84,7 @@ export class OpenSession {
 
   /** Say something; it queues while a turn runs. */
   say(content: string): void {
+    unsaid.delete(this.id);
     const key = madeUp();
     this.sent.value = [...this.sent.value, { key, content }];
     // The same key twice is one message, so that sending again after a lost line does no harm.
@@ -134,6 +145,7 @@ function isRefused(frame: Frame | Refused): frame is Refused {
 
 /** The log of a session as it is; nothing for one that has not begun. */
 async function wholeLog(id: string): Promise<Frame[]> {
+  if (unsaid.has(id)) return [];
   const ask = (after: number) =>
     api.get<EventList>(`/api/sessions/${encodeURIComponent(id)}/events`, { after, limit: PAGE });
   try {
@@ -150,7 +162,7 @@ async function wholeLog(id: string): Promise<Frame[]> {
 }
 
 /** A name that nothing else has. */
-export function madeUp(): string {
+function madeUp(): string {
   // Not crypto.randomUUID: over plain HTTP from another machine there is none.
   const bytes = crypto.getRandomValues(new Uint8Array(10));
   return [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");

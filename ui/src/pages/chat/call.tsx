@@ -1,0 +1,69 @@
+/** A call of a tool: one line, and everything about it for whoever opens it. */
+
+import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
+import { Code } from "../../parts/code";
+import { Icon, type IconName } from "../../parts/icon";
+import { memo } from "../../parts/memo";
+import { duration } from "../../parts/moment";
+import type { OpenSession } from "../../state/session";
+import type { Call, CallState } from "../../state/view";
+import { answered, Question } from "./approval";
+import { brief, spelled } from "./brief";
+import { Output, Pictures } from "./output";
+
+const STATES: Record<CallState, { icon: IconName; words: string; spin?: boolean }> = {
+  running: { icon: "spinner", words: "running", spin: true },
+  asking: { icon: "approvals", words: "waits for your answer" },
+  client: { icon: "clock", words: "waits for the program that asked" },
+  done: { icon: "check", words: "done" },
+  failed: { icon: "warning", words: "failed" },
+  denied: { icon: "close", words: "denied" },
+  uncertain: { icon: "warning", words: "nobody knows whether it ran" },
+};
+
+export const CallCard = memo(function CallCard({ call, session }: { call: Call; session: OpenSession }) {
+  const [opened, setOpened] = useState(false);
+  const asking = call.state === "asking";
+  const shown = opened || asking;
+  const state = STATES[call.state];
+  const answer = answered(call.approval);
+  return (
+    <div class={`call call-${call.state}`}>
+      <button type="button" class="call-head" aria-expanded={shown} onClick={() => setOpened(!opened)}>
+        <span class="call-state">
+          <Icon name={state.icon} spin={state.spin ?? false} />
+          <span class="unseen">{state.words}</span>
+        </span>
+        <span class="call-tool">{call.tool}</span>
+        <span class="call-brief clip">{brief(call.input)}</span>
+        {answer && <span class="call-note clip">{answer}</span>}
+        {call.milliseconds !== null && <span class="call-note">{duration(call.milliseconds)}</span>}
+        <Icon name={shown ? "down" : "right"} />
+      </button>
+      {shown && (
+        <div class="call-body">
+          <Part title="Input">
+            <Code {...spelled(call.input)} />
+          </Part>
+          {asking && call.approval && <Question approval={call.approval} tool={call.tool} session={session} />}
+          {call.result && (
+            <Part title={call.state === "done" ? "Output" : "What happened"}>
+              <Output call={call} session={session.id} />
+            </Part>
+          )}
+        </div>
+      )}
+      <Pictures call={call} />
+    </div>
+  );
+});
+
+function Part({ title, children }: { title: string; children: ComponentChildren }) {
+  return (
+    <div class="call-part">
+      <h4 class="call-title">{title}</h4>
+      {children}
+    </div>
+  );
+}

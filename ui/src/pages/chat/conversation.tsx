@@ -1,0 +1,160 @@
+/** One session: its log, and the field to write in. */
+
+import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
+import { Loading } from "../../parts/empty";
+import { Failure } from "../../parts/failure";
+import { Icon } from "../../parts/icon";
+import { tellFailure } from "../../parts/toast";
+import { active, isEnded, latest } from "../../state/log";
+import { OpenSession } from "../../state/session";
+import type { Turn, View } from "../../state/view";
+import { actsOf, firstWords } from "./acts";
+import { Begin } from "./begin";
+import { Composer } from "./composer";
+import { NoticeLine } from "./items";
+import { Scroller } from "./scroller";
+import { TurnView } from "./turn";
+
+/** Entries that are drawn at first, and each time somebody reads on above. */
+const AT_FIRST = 12;
+const STEP = 24;
+
+/** A session that is open while the component is. */
+export function useSession(id: string): OpenSession {
+  const session = useMemo(() => new OpenSession(id, tellFailure), [id]);
+  useEffect(() => {
+    void session.open().then(() => {
+      const words = session.ready.value ? firstWords(id) : null;
+      if (words !== null) session.say(words);
+    });
+    return () => session.close();
+  }, [session]);
+  return session;
+}
+
+export function Conversation({ session, model }: { session: OpenSession; model: string }) {
+  const view = session.view.value;
+  const running = active(view);
+  const busy = running !== null || session.sent.value.length > 0;
+  useEscape(() => running && session.stop());
+  return (
+    <section class="conversation" aria-label="Conversation">
+      <Body session={session} view={view} model={model} />
+      <div class="composer-place">
+        {session.link.value === "waiting" && (
+          <p class="composer-link small" role="status">
+            <Icon name="spinner" spin />
+            Connecting again; what you send is kept until then.
+          </p>
+        )}
+        <Composer
+          session={session.id}
+          busy={busy}
+          queued={queued(view)}
+          onSend={(text) => session.say(text)}
+          onStop={() => session.stop()}
+        />
+      </div>
+      <Announcer turn={latest(view)} />
+    </section>
+  );
+}
+
+function Body({ session, view, model }: { session: OpenSession; view: View; model: string }) {
+  if (session.error.value !== null) {
+    return (
+      <div class="conversation-state">
+        <Failure error={session.error.value} onRetry={() => void session.open()} />
+      </div>
+    );
+  }
+  if (!session.ready.value) {
+    return (
+      <div class="conversation-state">
+        <Loading what="Reading the session" />
+      </div>
+    );
+  }
+  if (session.empty.value) {
+    return (
+      <div class="conversation-state">
+        <Begin model={model} onSay={(text) => session.say(text)} />
+      </div>
+    );
+  }
+  return <Log session={session} view={view} />;
+}
+
+function Log({ session, view }: { session: OpenSession; view: View }) {
+  const acts = useMemo(() => actsOf(session), [session]);
+  // Where drawing begins only ever moves up: what is on the page stays where it is.
+  const [begin, setBegin] = useState(() => Math.max(0, view.entries.length - AT_FIRST));
+  const earlier = useCallback(() => setBegin((before) => Math.max(0, before - STEP)), []);
+  const last = latest(view);
+  return (
+    <Scroller label="What was said" left={begin} onEarlier={earlier} said={session.sent.value.length}>
+      {view.entries.slice(begin).map((entry) =>
+        entry.kind === "turn" ? (
+          <TurnView key={entry.key} turn={entry} last={entry === last} session={session} acts={acts} />
+        ) : (
+          <NoticeLine key={entry.key} item={entry} />
+        ),
+      )}
+      {session.sent.value.map((sent) => (
+        <div key={sent.key} class="prompt prompt-sent">
+          <div class="prompt-text">{sent.content}</div>
+          <span class="soft small">Sending</span>
+        </div>
+      ))}
+    </Scroller>
+  );
+}
+
+function queued(view: View): number {
+  const waiting = view.entries.filter((entry) => entry.kind === "turn" && !isEnded(entry));
+  return Math.max(0, waiting.length - 1);
+}
+
+/** Esc stops, unless something lies above the page that Esc would close. */
+function useEscape(stop: () => void): void {
+  useEffect(() => {
+    const pressed = (event: KeyboardEvent) => {
+      if (event.key !== "Escape" || event.defaultPrevented || document.querySelector("dialog[open]")) return;
+      stop();
+    };
+    addEventListener("keydown", pressed);
+    return () => removeEventListener("keydown", pressed);
+  });
+}
+
+const SPOKEN = 300;
+
+/** Tells a screen reader how the last turn goes: not each word, but each change. */
+function Announcer({ turn }: { turn: Turn | null }) {
+  return (
+    <div class="unseen" role="status" aria-live="polite">
+      {turn ? announced(turn) : ""}
+    </div>
+  );
+}
+
+function announced(turn: Turn): string {
+  switch (turn.state) {
+    case "queued":
+      return "The message is in line.";
+    case "running":
+      return "The agent works.";
+    case "waiting":
+      return "A call waits for your answer.";
+    case "done": {
+      const answer = turn.items.findLast((item) => item.kind === "words");
+      return `The agent answered: ${(answer?.text ?? "").slice(0, SPOKEN)}`;
+    }
+    case "stopped":
+      return "The turn was stopped.";
+    case "limited":
+      return "A budget ended the turn.";
+    case "failed":
+      return "The turn failed.";
+  }
+}

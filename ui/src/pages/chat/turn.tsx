@@ -1,0 +1,156 @@
+/** A turn: what was asked, what was done, what was answered, and how it ended. */
+
+import { useState } from "preact/hooks";
+import { Button, IconButton } from "../../parts/button";
+import { tokens } from "../../parts/amount";
+import { copyText } from "../../parts/code_block";
+import { Failure } from "../../parts/failure";
+import { Icon } from "../../parts/icon";
+import { Markdown } from "../../parts/markdown";
+import { memo } from "../../parts/memo";
+import { duration } from "../../parts/moment";
+import { Time } from "../../parts/time";
+import { tell } from "../../parts/toast";
+import { isEnded } from "../../state/log";
+import { nextWords } from "../../state/turn";
+import type { OpenSession } from "../../state/session";
+import type { Item, Turn } from "../../state/view";
+import { ApiFailure } from "../../wire/api";
+import type { Acts } from "./acts";
+import { CallCard } from "./call";
+import { NoticeLine, Recalled, TaskLine } from "./items";
+import { Prompt } from "./prompt";
+
+/** Parts of a long turn that are drawn at first. */
+const AT_FIRST = 60;
+
+interface Shown {
+  turn: Turn;
+  /** Whether it is the last one, which alone can go on. */
+  last: boolean;
+  session: OpenSession;
+  acts: Acts;
+}
+
+export const TurnView = memo(function TurnView({ turn, last, session, acts }: Shown) {
+  return (
+    <article class="turn" aria-label={`Turn: ${turn.prompt.slice(0, 80)}`} data-turn={turn.id}>
+      <Prompt turn={turn} acts={acts} />
+      <Items turn={turn} session={session} />
+      <End turn={turn} last={last} session={session} />
+      <Foot turn={turn} acts={acts} />
+    </article>
+  );
+});
+
+function Items({ turn, session }: { turn: Turn; session: OpenSession }) {
+  // Only ever less is left out: what is on the page stays where it is.
+  const [left, setLeft] = useState(() => Math.max(0, turn.items.length - AT_FIRST));
+  return (
+    <div class="items">
+      {left > 0 && (
+        <Button small kind="quiet" onClick={() => setLeft(0)}>
+          Show {left} earlier parts of this turn
+        </Button>
+      )}
+      {withTail(turn).slice(left).map((item, index, all) => (
+        <ItemView key={item.key} item={item} session={session} live={!isEnded(turn) && index === all.length - 1} />
+      ))}
+    </div>
+  );
+}
+
+/** The parts of a turn, the words that still grow among them: under the name that they will keep. */
+function withTail(turn: Turn): readonly Item[] {
+  if (!turn.tail && !turn.gap) return turn.items;
+  const text = turn.gap ? `… ${turn.tail}` : turn.tail;
+  return [...turn.items, { kind: "words", key: nextWords(turn), text }];
+}
+
+const ItemView = memo(function ItemView({ item, session, live }: { item: Item; session: OpenSession; live: boolean }) {
+  switch (item.kind) {
+    case "words":
+      return <Markdown text={item.text} live={live} />;
+    case "call":
+      return <CallCard call={item} session={session} />;
+    case "recalled":
+      return <Recalled item={item} />;
+    case "tasks":
+      return <TaskLine item={item} />;
+    case "notice":
+      return <NoticeLine item={item} />;
+  }
+});
+
+function End({ turn, last, session }: { turn: Turn; last: boolean; session: OpenSession }) {
+  const { ending } = turn;
+  if (!ending || ending.kind === "done") return null;
+  if (ending.kind === "failed") {
+    const failure = new ApiFailure(ending.code, ending.message, ending.hint, 0);
+    return last ? <Failure error={failure} onRetry={() => session.retry()} /> : <Failure error={failure} />;
+  }
+  return (
+    <div class="ending">
+      {ending.kind === "stopped" ? <p>Stopped. Nothing more is done until you say so.</p> : <p class="ending-text">{ending.text}</p>}
+      {last && (
+        <Button small icon="retry" onClick={() => session.retry()}>
+          Go on
+        </Button>
+      )}
+    </div>
+  );
+}
+
+function Foot({ turn, acts }: { turn: Turn; acts: Acts }) {
+  if (!isEnded(turn)) return <Working turn={turn} acts={acts} />;
+  const answer = turn.items.findLast((item) => item.kind === "words")?.text ?? "";
+  const took = turn.endedAt ? Date.parse(turn.endedAt) - Date.parse(turn.at) : 0;
+  return (
+    <footer class="foot">
+      {answer && (
+        <IconButton icon="copy" label="Copy the answer" small onClick={() => void copy(answer)} />
+      )}
+      <IconButton icon="fork" label="Fork: go on from here in a new session" small onClick={() => acts.fork(turn)} />
+      <span class="foot-facts">
+        <Time at={turn.at} />
+        <span>{duration(took)}</span>
+        {turn.used && (
+          <span title={`${turn.used.input} read, ${turn.used.output} written`}>
+            {tokens(turn.used.input + turn.used.output)} tokens
+          </span>
+        )}
+        {turn.ending?.kind === "done" && <span class="clip">{turn.ending.model}</span>}
+      </span>
+    </footer>
+  );
+}
+
+async function copy(text: string): Promise<void> {
+  tell((await copyText(text)) ? "Copied." : "The browser does not let this page copy.");
+}
+
+function Working({ turn, acts }: { turn: Turn; acts: Acts }) {
+  return (
+    <footer class="foot">
+      <span class="foot-facts" role="status">
+        {turn.state === "queued" ? <Icon name="clock" /> : <Icon name={turn.state === "waiting" ? "approvals" : "spinner"} spin={turn.state === "running"} />}
+        <span>{doing(turn)}</span>
+      </span>
+      {turn.state === "queued" && (
+        <Button small kind="quiet" onClick={() => acts.withdraw(turn)}>
+          Withdraw
+        </Button>
+      )}
+    </footer>
+  );
+}
+
+function doing(turn: Turn): string {
+  if (turn.state === "queued") return "In line";
+  if (turn.state === "waiting") return "Waits for an answer";
+  if (turn.retrying) return `Asking again: ${turn.retrying}`;
+  const running = turn.items.findLast((item) => item.kind === "call" && item.state === "running");
+  const step = turn.step ? ` – step ${turn.step.iteration}${turn.step.most ? ` of at most ${turn.step.most}` : ""}` : "";
+  if (running?.kind === "call") return `Running ${running.tool}${step}`;
+  return `${turn.tail ? "Writing" : "Thinking"}${step}`;
+}
