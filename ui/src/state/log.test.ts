@@ -128,6 +128,22 @@ describe("a turn", () => {
     expect(turns(story.tell("text", { text: "Yes" }).done("Yes").view)[0]?.state).toBe("done");
   });
 
+  test("goes on with the first that is heard of it, live as in the log", () => {
+    const stopped = new Story().say("Hello").tell("stopped", { text: "Two" });
+    const live = apply(stopped.view, { type: "text_delta", text: "Th", iteration: 1, session_id: "s", turn_id: "t1" });
+    expect(active(live)).toMatchObject({ state: "running", ending: null, tail: "Th" });
+
+    const stored = stopped.tell("text", { text: "Three" }).frames.at(-1)!;
+    expect(turns(apply(live, stored))).toEqual(turns(stopped.view));
+    expect(turns(stopped.view)[0]?.items.map((item) => item.kind)).toEqual(["words", "notice", "words"]);
+  });
+
+  test("is not opened again by a second end", () => {
+    const story = new Story().say("Hello").tell("stopped", { text: "" }).tell("error", { code: "x", message: "No.", hint: "" });
+
+    expect(turns(story.view)[0]).toMatchObject({ state: "failed", items: [] });
+  });
+
   test("says which budget ended it", () => {
     const story = new Story().say("Hello").tell("limit", { limit: "steps", text: "I had to stop here." });
 

@@ -26,10 +26,11 @@ export function begun(event: Event & { type: "message" }): Turn {
 }
 
 /** A turn after an event. */
-export function after(turn: Turn, event: Event): Turn {
+export function after(before: Turn, event: Event): Turn {
+  const turn = CLOSING.has(event.type) ? before : reopened(before);
   switch (event.type) {
     case "resumed":
-      return { ...open(turn, event), ending: null, endedAt: null, state: "running" };
+      return { ...(before === turn ? goesOn(turn) : turn), tail: "", gap: false, state: "running" };
     case "text":
       return { ...added(turn, words(turn, event.text)), tail: "", gap: false, state: live(turn) };
     case "tool_call":
@@ -59,7 +60,8 @@ export function after(turn: Turn, event: Event): Turn {
 }
 
 /** A turn after passing news. */
-export function passing(turn: Turn, delta: Delta): Turn {
+export function passing(before: Turn, delta: Delta): Turn {
+  const turn = reopened(before);
   const state = live(turn);
   switch (delta.type) {
     case "thinking": {
@@ -124,16 +126,16 @@ function live(turn: Turn): Turn["state"] {
   return turn.state === "queued" || turn.state === "running" ? "running" : turn.state;
 }
 
-function open(turn: Turn, event: Event & { type: "resumed" }): Turn {
-  const told: Notice = {
-    kind: "notice",
-    key: `notice-${event.seq}`,
-    tone: "plain",
-    title: "The turn goes on",
-    text: "",
-    at: event.at,
-  };
-  return { ...added(turn, told), tail: "", gap: false };
+const CLOSING: ReadonlySet<string> = new Set(["done", "stopped", "limit", "error"]);
+
+/** A turn that has ended goes on with whatever is heard of it next: somebody asked for that. */
+function reopened(turn: Turn): Turn {
+  return turn.ending ? { ...goesOn(turn), ending: null, endedAt: null, state: "running" } : turn;
+}
+
+function goesOn(turn: Turn): Turn {
+  const key = `again-${turn.items.length}`;
+  return added(turn, { kind: "notice", key, tone: "plain", title: "The turn goes on", text: "", at: turn.at });
 }
 
 function added(turn: Turn, item: Item): Turn {
