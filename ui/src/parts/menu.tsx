@@ -36,10 +36,19 @@ export function Menu(props: Shape) {
   useEffect(() => {
     if (!shown) return;
     const outside = (event: Event) => !root.current?.contains(event.target as Node) && show(false);
+    // Heard before the page does: there, Esc stops the turn that runs.
+    const pressed = (event: KeyboardEvent) => move(event, root.current, close);
     document.addEventListener("pointerdown", outside);
-    items(root.current)[0]?.focus();
-    return () => document.removeEventListener("pointerdown", outside);
+    document.addEventListener("keydown", pressed, true);
+    return () => {
+      document.removeEventListener("pointerdown", outside);
+      document.removeEventListener("keydown", pressed, true);
+    };
   }, [shown]);
+  // Choices may come later than the list, and take the place of what had the focus.
+  useEffect(() => {
+    if (shown) items(root.current)[0]?.focus();
+  }, [shown, choices.length]);
 
   const close = () => {
     show(false);
@@ -51,7 +60,7 @@ export function Menu(props: Shape) {
   };
   const place = ["menu", props.start && "menu-start", props.up && "menu-up"].filter(Boolean).join(" ");
   return (
-    <div class={place} ref={root} onKeyDown={(event) => shown && move(event, root.current, close)}>
+    <div class={place} ref={root}>
       <button
         type="button"
         ref={opener}

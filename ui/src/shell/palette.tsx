@@ -2,6 +2,7 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import { Icon, type IconName } from "../parts/icon";
+import { plain } from "../parts/words";
 import { PAGES } from "../pages";
 import { go } from "../router";
 import { useAsked } from "../state/asked";
@@ -98,7 +99,7 @@ function targets(text: string, list: SessionList | null): Target[] {
     key: session.id,
     icon: "chat",
     label: session.title,
-    note: session.preview,
+    note: plain(session.preview),
     go: () => go("chat", session.id),
   }));
   return [...[fresh, ...pages].filter((each) => each.label.toLowerCase().includes(wanted)), ...sessions];

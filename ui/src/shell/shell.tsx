@@ -36,7 +36,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
       {drawer && <div class="veil" onClick={() => setDrawer(false)} />}
       <header class="head">
         <span class="head-menu">
-          <IconButton icon="menu" label="Pages" aria-expanded={drawer} onClick={() => setDrawer(!drawer)} />
+          <IconButton icon="menu" label="Show the pages" aria-expanded={drawer} onClick={() => setDrawer(!drawer)} />
         </span>
         <h1 class="head-title clip">{title}</h1>
         <div class="head-more">{head.value?.more}</div>

@@ -7,6 +7,7 @@ import { Field } from "../../parts/field";
 import type { Choice } from "../../parts/menu";
 import { tell, tellFailure } from "../../parts/toast";
 import { go, replace } from "../../router";
+import { newSession } from "../../state/session";
 import { address, api } from "../../wire/api";
 import type { SessionTold } from "../../wire/shapes";
 import { keepDraft } from "./drafts";
@@ -83,7 +84,7 @@ export function SessionDialogs({ doing, current, onDone, onClose }: Shape) {
   const remove = async () => {
     await api.delete(path(session));
     keepDraft(session.id, "");
-    if (session.id === current) replace("chat");
+    if (session.id === current) replace("chat", newSession());
   };
   return (
     <Confirm title="Delete this session?" action="Delete" danger onConfirm={() => attempt(remove(), "Deleted.")} onClose={onClose}>

@@ -7,6 +7,7 @@ import { Failure } from "../../parts/failure";
 import { Search } from "../../parts/field";
 import { Icon } from "../../parts/icon";
 import { Menu } from "../../parts/menu";
+import { plain } from "../../parts/words";
 import { ago } from "../../parts/moment";
 import { go, href } from "../../router";
 import { approvals } from "../../state/activity";
@@ -64,11 +65,6 @@ export function SessionSide({ sessions, current, search, onSearch, onGo, onClose
       {doing && <SessionDialogs doing={doing} current={current} onDone={sessions.again} onClose={() => setDoing(null)} />}
     </aside>
   );
-}
-
-/** Words without the marks of Markdown. */
-function plain(text: string): string {
-  return text.replace(/[#*_`>|]+/g, " ").replace(/\s+/g, " ").trim();
 }
 
 interface Line {
