@@ -47,6 +47,10 @@ describe("what a model writes", () => {
     expect(html("![x](data:image/png;base64,AAAA)")).not.toContain("<img");
   });
 
+  test("has headings below those of the page, whatever their level", () => {
+    expect(html("# A\n\n#### *B*")).toBe('<h2 class="heading-1">A</h2><h2 class="heading-3"><em>B</em></h2>');
+  });
+
   test("may lead to a file of the workspace", () => {
     expect(html("[report](./out/report.md)")).toContain('href="/api/files/content?path=out%2Freport.md" download');
   });

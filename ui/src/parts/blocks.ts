@@ -17,6 +17,10 @@ const marked = new Marked({
   renderer: {
     // What looks like HTML is shown as it was written: a model that wants a page writes a file.
     html: ({ text }) => escaped(text),
+    // The page has headings of its own, and what stands within it is one level below them.
+    heading(token) {
+      return `<h2 class="heading-${Math.min(token.depth, 3)}">${this.parser.parseInline(token.tokens)}</h2>`;
+    },
     link(token) {
       return link(token.href, this.parser.parseInline(token.tokens));
     },

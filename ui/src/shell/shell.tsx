@@ -3,7 +3,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { IconButton } from "../parts/button";
-import { Icon } from "../parts/icon";
+import { Icon, type IconName } from "../parts/icon";
 import { Menu, type Choice } from "../parts/menu";
 import { PAGES } from "../pages";
 import { href, place } from "../router";
@@ -91,18 +91,19 @@ function Offline() {
   );
 }
 
-const THEMES: readonly { value: Theme; label: string }[] = [
-  { value: "system", label: "As the system says" },
-  { value: "light", label: "Light" },
-  { value: "dark", label: "Dark" },
+const THEMES: readonly { value: Theme; label: string; icon: IconName }[] = [
+  { value: "system", label: "Look like the system", icon: "circle" },
+  { value: "light", label: "Light", icon: "sun" },
+  { value: "dark", label: "Dark", icon: "moon" },
 ];
 
 function Personal() {
   const choices: Choice[] = [
     { label: "Find anything", icon: "search", note: "Ctrl-K", onChoose: () => (palette.value = true) },
     { label: "Keys", icon: "keyboard", note: "?", onChoose: () => (help.value = true) },
-    ...THEMES.map(({ value, label }) => ({
+    ...THEMES.map(({ value, label, icon }) => ({
       label,
+      icon,
       checked: theme.value === value,
       onChoose: () => void (theme.value = value),
     })),

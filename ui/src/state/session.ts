@@ -87,7 +87,11 @@ export class OpenSession {
     unsaid.delete(this.id);
     const key = madeUp();
     this.sent.value = [...this.sent.value, { key, content }];
-    // The same key twice is one message, so that sending again after a lost line does no harm.
+    this.deliver({ key, content });
+  }
+
+  /** The same key twice is one message, so that sending again after a lost line does no harm. */
+  private deliver({ key, content }: Sent): void {
     this.socket.send({ type: "message", content, key });
   }
 
@@ -111,6 +115,8 @@ export class OpenSession {
       this.refusedBy(frame);
       return;
     }
+    // What was said into a line that was already dead is said again.
+    if (frame.type === "connected") for (const sent of this.sent.peek()) this.deliver(sent);
     this.waiting.push(frame);
     // However many words come, the page is drawn once for each picture of the screen. A window that
     // nobody sees has no pictures, and must not fall behind either.

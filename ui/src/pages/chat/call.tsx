@@ -62,7 +62,7 @@ export const CallCard = memo(function CallCard({ call, session }: { call: Call; 
 function Part({ title, children }: { title: string; children: ComponentChildren }) {
   return (
     <div class="call-part">
-      <h4 class="call-title">{title}</h4>
+      <div class="call-title">{title}</div>
       {children}
     </div>
   );

@@ -40,6 +40,11 @@ export function Scroller({ label, left, onEarlier, said, children }: Shape) {
     setAway(!sticks.current);
   };
 
+  // Whoever opens something looks at it: its head stays below the pointer.
+  const opened = (event: Event) => {
+    if ((event.target as Element).closest(".call-head, summary")) sticks.current = false;
+  };
+
   useLayoutEffect(() => {
     const { current } = box;
     // What is drawn above must not move what somebody reads.
@@ -49,7 +54,7 @@ export function Scroller({ label, left, onEarlier, said, children }: Shape) {
   });
   useEffect(() => {
     // Pictures and colours come later, and the box itself changes with the keyboard of a phone.
-    const watch = new ResizeObserver(() => sticks.current && toEnd());
+    const watch = new ResizeObserver(() => (sticks.current ? toEnd() : scrolled()));
     if (inside.current) watch.observe(inside.current);
     if (box.current) watch.observe(box.current);
     return () => watch.disconnect();
@@ -70,7 +75,7 @@ export function Scroller({ label, left, onEarlier, said, children }: Shape) {
 
   return (
     <div class="log-frame">
-      <div class="log" ref={box} onScroll={scrolled} role="log" aria-label={label} aria-live="off" tabIndex={0}>
+      <div class="log" ref={box} onScroll={scrolled} onClickCapture={opened} role="log" aria-label={label} aria-live="off" tabIndex={0}>
         <div class="log-inside" ref={inside}>
           <div class="log-top" ref={top} />
           {children}

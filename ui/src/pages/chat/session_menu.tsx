@@ -24,12 +24,26 @@ const path = (session: SessionTold) => `/api/sessions/${encodeURIComponent(sessi
 export function sessionChoices(session: SessionTold, onDo: (doing: Doing) => void): Choice[] {
   return [
     { label: "Rename", icon: "edit", onChoose: () => onDo({ what: "rename", session }) },
+    {
+      label: session.mode === "deep_work" ? "Work within bounds again" : "Work deeply: go farther alone",
+      icon: "activity",
+      onChoose: () => void setMode(session),
+    },
     { label: "Fork", icon: "fork", onChoose: () => void fork(session) },
     { label: "Export as Markdown", icon: "download", onChoose: () => takeOut(session, "md") },
     { label: "Export as JSON lines", icon: "download", onChoose: () => takeOut(session, "jsonl") },
     { label: "Let the model begin anew", icon: "spark", onChoose: () => onDo({ what: "clear", session }) },
     { label: "Delete", icon: "trash", danger: true, onChoose: () => onDo({ what: "delete", session }) },
   ];
+}
+
+async function setMode(session: SessionTold): Promise<void> {
+  const mode = session.mode === "deep_work" ? "bounded" : "deep_work";
+  try {
+    await api.patch(path(session), { mode });
+  } catch (error) {
+    tellFailure(error);
+  }
 }
 
 async function fork(session: SessionTold): Promise<void> {
