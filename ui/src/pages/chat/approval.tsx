@@ -6,6 +6,8 @@ import { moment } from "../../parts/moment";
 import type { OpenSession } from "../../state/session";
 import type { Approval } from "../../state/view";
 
+const PATIENCE = 4000;
+
 export function Question({ approval, tool, session }: { approval: Approval; tool: string; session: OpenSession }) {
   const [denying, setDenying] = useState(false);
   const [reason, setReason] = useState("");
@@ -13,6 +15,8 @@ export function Question({ approval, tool, session }: { approval: Approval; tool
   const field = useId();
   const answer = (allowed: boolean, lasting = "once") => {
     setSent(true);
+    // When the answer was not taken, another one can be given.
+    setTimeout(() => setSent(false), PATIENCE);
     session.answer(approval.id, allowed, lasting, reason.trim());
   };
   return (
