@@ -5,14 +5,16 @@ VENV := .venv
 BIN := $(VENV)/bin
 EXTRAS := .venv-extras
 
-.PHONY: help chat test check unit lint types layers integration contract docs e2e test-extras \
-	test-docker bubblewrap chromium attack attack-docker bench bench-memory bench-sandbox bench-server bench-data \
-	bench-skills clean
+.PHONY: help chat test check unit lint types layers integration contract docs ui ui-check e2e pictures \
+	test-extras test-docker bubblewrap chromium attack attack-docker bench bench-memory \
+	bench-sandbox bench-server bench-data bench-skills clean
 
 help:
 	@echo "make chat    install and talk to the agent"
 	@echo "make test    the whole check: lint, types, layers, and every test"
 	@echo "make check   the fast part of it"
+	@echo "make ui      build the window, to be committed with its source"
+	@echo "make pictures  take the pictures of it that the README shows"
 	@echo "make test-extras  the engines with heavy extras, in a venv of their own"
 	@echo "make test-docker  the sandbox's tests in containers, with podman"
 	@echo "make attack  hostile code, paths, addresses and pages against what must hold them"
@@ -57,16 +59,37 @@ contract: $(VENV)/.ready bubblewrap
 docs: $(VENV)/.ready
 	@$(BIN)/pytest -q tests/docs
 
-# So are the tools that show pages in a browser.
+# As with the venv, so with what the window is built with. Not by `npm ci`: it insists on a lock of
+# the parts for every other platform, too, which not every registry has.
+MODULES := ui/node_modules/.ready
+
+$(MODULES): ui/package.json ui/package-lock.json $(VENV)/.ready
+	@cd ui && ../.ci/node npm install --no-save --prefer-offline --loglevel error >/dev/null
+	@touch $@
+
+# What is built is committed: installing needs no Node.
+ui: $(MODULES)
+	@$(BIN)/python ui/shapes.py
+	@cd ui && ../.ci/node npm run --silent check
+	@cd ui && ../.ci/node npm test --silent -- --reporter=dot
+	@cd ui && ../.ci/node npm run --silent build
+
+ui-check: $(MODULES)
+	@.ci/node .ci/window
+
+# So are the window, and the tools that show pages in a browser.
 chromium:
 	@.ci/chromium
 
-e2e: $(VENV)/.ready bubblewrap chromium
+e2e: $(VENV)/.ready $(MODULES) bubblewrap chromium
 	@$(BIN)/pytest -q -n 2 --dist loadfile tests/e2e
+
+pictures: $(VENV)/.ready chromium
+	@LRA_PICTURES=1 $(BIN)/pytest -q tests/e2e/test_window_pictures.py
 
 check: lint types layers unit
 
-test: check integration contract docs e2e
+test: check integration contract docs ui-check e2e
 
 # Gigabytes of torch, so neither in the venv nor in the tests that everybody runs. Of one version,
 # pip prefers the build "+cpu" wherever it can have it; a newer one would bring CUDA along instead.
