@@ -27,30 +27,51 @@ class Windows:
         )
         page = context.new_page()
         page.set_default_timeout(20_000)
-        page.on("pageerror", lambda error: self.wrong.append(f"script: {error}"))
+        self._listen(context.new_cdp_session(page))
         page.on("console", self._console)
-        page.on("request", self._request)
+        page.on("request", lambda request: self._asked_for(request.url))
+        page.on("websocket", lambda socket: self._asked_for(socket.url))
         page.goto(self.address + path)
         return page
 
+    def _listen(self, session):
+        # This browser hides from pages that it is driven, so that it hears neither of their
+        # exceptions nor of what they write to the console unless it is asked for.
+        session.on("Runtime.exceptionThrown", self._thrown)
+        session.on("Runtime.consoleAPICalled", self._written)
+        session.send("Runtime.enable")
+
+    def _thrown(self, told):
+        detail = told["exceptionDetails"]
+        what = detail.get("exception", {}).get("description", "")
+        self.wrong.append(f"script: {detail['text']} {what}")
+
+    def _written(self, told):
+        if told["type"] in ("error", "assert"):
+            words = [str(each.get("value", each.get("description"))) for each in told["args"]]
+            self.wrong.append(f"console: {' '.join(words)}")
+
     def _console(self, message):
-        # Words about a broken policy come as errors, too.
+        # What the browser itself has to say: a broken policy, an answer that is a failure.
         if message.type == "error":
             self.wrong.append(f"console: {message.text}")
 
-    def _request(self, request):
+    def _asked_for(self, url):
         place = self.address.removeprefix("http")
-        if not request.url.startswith((f"http{place}", f"ws{place}", "data:", f"blob:http{place}")):
-            self.wrong.append(f"elsewhere: {request.url}")
+        if not url.startswith((f"http{place}", f"ws{place}", "data:", f"blob:http{place}")):
+            self.wrong.append(f"elsewhere: {url}")
 
     def ask(self, method, path, **body):
         """Ask the server itself."""
-        data = json.dumps(body).encode() if body else None
+        return self.send(method, path, json.dumps(body) if body else "", "application/json")
+
+    def send(self, method, path, text, kind):
+        """Send the server something of any kind."""
         asked = urllib.request.Request(
             self.address + path,
             method=method,
-            data=data,
-            headers={"content-type": "application/json"},
+            data=text.encode() or None,
+            headers={"content-type": kind},
         )
         with urllib.request.urlopen(asked) as answer:
             return json.loads(answer.read() or b"null")
