@@ -138,3 +138,11 @@ def test_every_decision_is_in_the_list():
     index = (ROOT / "docs/README.md").read_text(encoding="utf-8")
     for path in (ROOT / "docs/adr").glob("*.md"):
         assert f"(adr/{path.name})" in index
+
+
+def test_every_page_of_the_window_has_its_line():
+    pages = (ROOT / "ui/src/pages/index.ts").read_text(encoding="utf-8")
+    titles = re.findall(r'path: "[^"]+", title: "([^"]+)"', pages)
+    text = prose(ROOT / "docs/how-to/use-the-window.md")
+    assert titles
+    assert [title for title in titles if title not in text] == []
