@@ -71,6 +71,8 @@ def requests(ids):
         ("PATCH", f"/api/sessions/{session}", {"json": {"title": "Mine", "mode": "deep_work"}}),
         ("DELETE", f"/api/sessions/{session}", {}),
         ("GET", f"/api/sessions/{session}/history", {}),
+        ("GET", f"/api/sessions/{session}/context", {}),
+        ("GET", f"/api/sessions/{session}/context?prompt={MARK}.txt", {}),
         ("POST", f"/api/sessions/{session}/fork", {"json": {"turn_id": ids["turn_id"]}}),
         ("POST", f"/api/sessions/{session}/clear", {}),
         ("GET", f"/api/sessions/{session}/export", {}),
