@@ -151,7 +151,7 @@ def relevant(hits: Sequence[Hit]) -> list[Hit]:
 
 @dataclass(frozen=True, slots=True)
 class Recalled:
-    """What came to mind, the best first."""
+    """What came to mind and is in use, the best first."""
 
     memories: Sequence[Memory] = ()
     degraded: str = ""
@@ -164,7 +164,7 @@ def _told(tx: Transaction, viewer: Viewer, turn: Turn) -> Recalled | None:
         if isinstance(recorded.event, MemoriesRecalled):
             ids = [each.id for each in recorded.event.memories]
             known = memories.many(tx, viewer, ids)
-            there = [known[number] for number in ids if number in known]
+            there = [known[number] for number in ids if number in known and known[number].enabled]
             return Recalled(there, recorded.event.degraded)
     return None
 
