@@ -140,7 +140,7 @@ async def test_a_small_window_leaves_out_turns_and_tools(tmp_path):
         for number in range(4):
             await told(app, f"Question {number}")
         seen = await client().ok("GET", page(prompt="Create a task"))
-        long = await client().ok("GET", page(prompt="word " * 1990))
+        long = await client().ok("GET", page(prompt="\N{GRINNING FACE}" * 2000))
     assert seen["window"] == 4096
     assert seen["total"] < 4096
     assert "window" in {each["reason"] for each in seen["history"]}

@@ -24,7 +24,8 @@ from long_running_agents.server.wire.sessions import (
     SessionTold,
 )
 
-_LONGEST_PROMPT = 10_000
+_LONGEST_PROMPT = 2_000
+"""Characters; addresses that are much longer are not read."""
 _LINES = "application/x-ndjson"
 _FORMS = {"md": "text/markdown; charset=utf-8", "jsonl": f"{_LINES}; charset=utf-8"}
 
