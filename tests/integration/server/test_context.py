@@ -140,7 +140,6 @@ async def test_a_small_window_leaves_out_turns_and_tools(tmp_path):
         for number in range(4):
             await told(app, f"Question {number}")
         seen = await client().ok("GET", page(prompt="Create a task"))
-        long = await client().ok("GET", page(prompt="\N{GRINNING FACE}" * 2000))
     assert seen["window"] == 4096
     assert seen["total"] < 4096
     assert "window" in {each["reason"] for each in seen["history"]}
@@ -148,7 +147,13 @@ async def test_a_small_window_leaves_out_turns_and_tools(tmp_path):
     assert states["create_task"] != "left_out"
     assert "left_out" in states.values()
     assert seen["problem"] == ""
-    assert "newest message" in long["problem"]
+
+
+async def test_a_message_that_would_be_refused_is_shown_with_the_reason(tmp_path):
+    async with believing(tmp_path, agent__model__context_window=3072) as (_, client):
+        seen = await client().ok("GET", page(prompt="\N{GRINNING FACE}" * 2000))
+    assert "newest message" in seen["problem"]
+    assert seen["total"] > 3072
 
 
 async def test_tools_are_told_in_short_before_many_are_left_out(tmp_path):
