@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from pydantic_ai.tools import RunContext, ToolDefinition
-from pydantic_ai.toolsets import AbstractToolset
+from pydantic_ai.toolsets import AbstractToolset, WrapperToolset
 
 from long_running_agents.domain.skill import Kind
 from long_running_agents.tools.deps import TurnDeps
@@ -46,9 +46,16 @@ async def candidates(
             kind = _KINDS.get(tool.toolset.id or "", "added")
             found.append(Candidate(kind, tool.tool_def))
     taken = {each.definition.name for each in found}
-    skills = next((each for each in toolsets if isinstance(each, SkillTools)), None)
+    skills = next((each for each in map(_bare, toolsets) if isinstance(each, SkillTools)), None)
     if skills is None or look.deps.skills is None:
         return found, []
     shelf = await look.deps.skills.shelf()
     rest = [each for each in shelf.of(Kind.FUNCTION) if each.name not in taken]
     return found, [Candidate("skill", skills.definition(each)) for each in rest]
+
+
+def _bare(toolset: AbstractToolset[TurnDeps]) -> AbstractToolset[TurnDeps]:
+    """A toolset without what was put around it for one turn."""
+    while isinstance(toolset, WrapperToolset):
+        toolset = toolset.wrapped
+    return toolset
