@@ -1,7 +1,7 @@
 /** A picture of the workspace; one that is not there leaves no trace. */
 
 import { useEffect, useState } from "preact/hooks";
-import { fileAddress } from "../../wire/api";
+import { fileAddress } from "../wire/api";
 
 export function Picture({ path }: { path: string }) {
   const vector = path.toLowerCase().endsWith(".svg");
