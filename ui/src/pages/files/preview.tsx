@@ -19,7 +19,9 @@ const MOST = 256 << 10;
 const ROWS = 500;
 
 export function Preview({ file }: { file: FileTold }) {
-  if (lookingAt(file.path) === "picture") return <Picture path={file.path} />;
+  if (lookingAt(file.path) === "picture") {
+    return <Picture key={file.path} path={file.path} otherwise={<p class="soft">This is no picture that can be shown. Download it to see what it is.</p>} />;
+  }
   return <Words file={file} />;
 }
 
