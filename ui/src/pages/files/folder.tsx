@@ -40,7 +40,7 @@ export function Folder({ path, files, truncated, onChange }: Shape) {
     >
       <div class="section-head">
         <span class="soft small">{summary(files)}</span>
-        <Button kind="main" icon="plus" onClick={() => chooser.current?.click()}>
+        <Button kind="main" icon="upload" onClick={() => chooser.current?.click()}>
           Upload
         </Button>
         <input
@@ -91,7 +91,7 @@ function Line({ file, onDelete }: { file: FileTold; onDelete: () => void }) {
   return (
     <li class="file">
       <a class="file-link grow" href={href("files", ...file.path.split("/"))}>
-        <Icon name={file.folder ? "files" : "context"} />
+        <Icon name={file.folder ? "files" : "file"} />
         <span class="clip">{name}</span>
       </a>
       {!file.folder && <span class="soft small file-size">{bytes(file.size)}</span>}

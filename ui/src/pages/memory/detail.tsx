@@ -70,7 +70,7 @@ function Words({ memory }: { memory: MemoryTold }) {
               Correct
             </Button>
           )}
-          <Button icon={memory.enabled ? "stop" : "check"} onClick={() => void enable()}>
+          <Button icon="power" onClick={() => void enable()}>
             {memory.enabled ? "Switch off" : "Switch on"}
           </Button>
           <Button icon="trash" kind="danger" onClick={() => setDialog("forget")}>

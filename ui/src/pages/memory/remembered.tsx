@@ -103,7 +103,7 @@ function Stats() {
   const { answer, again } = useAsked((signal) => api.get<MemoryStats>("/api/memory/stats", {}, signal), [changes.value]);
   useFresh(TELLING, again);
   // A failure is told by the list, which asks the same server.
-  return <p class="soft small grow">{answer ? statsWords(answer) : " "}</p>;
+  return <p class="soft small memory-stats">{answer ? statsWords(answer) : " "}</p>;
 }
 
 function None() {

@@ -64,9 +64,20 @@ export function Correct({ memory, onClose }: { memory: MemoryTold; onClose: () =
   const known = similarIn(error);
   const words = content.trim();
   const correct = () => attempt(api.patch<MemoryWritten>(`/api/memory/${memory.id}`, { content: words }));
+  // Written as a new memory in its place: only so can it stand beside what is similar.
+  const keepBoth = () => {
+    const { id, kind, scope, session_id: session } = memory;
+    const place = scope === "session" ? { scope, session_id: session } : { scope };
+    attempt(api.post<MemoryWritten>("/api/memory", { content: words, kind, ...place, supersedes: id, keep_both: true }));
+  };
   const actions = (
     <>
       <Button onClick={onClose}>Cancel</Button>
+      {known && memory.kind !== "conversation" && (
+        <Button disabled={busy} onClick={keepBoth}>
+          Keep both
+        </Button>
+      )}
       <Button kind="main" disabled={busy || !words || words === memory.content} onClick={correct}>
         Correct
       </Button>
