@@ -3,7 +3,13 @@
 import pytest
 from tests.integration.stories import SESSION, ended, hear, told
 
-from long_running_agents.domain.events import Passing, RequestRetried, TurnDone, TurnFailed
+from long_running_agents.domain.events import (
+    Passing,
+    RequestRetried,
+    TurnDone,
+    TurnFailed,
+    TurnResumed,
+)
 from long_running_agents.domain.turn import TurnStatus
 from long_running_agents.store import messages
 from long_running_agents.testing import FrozenClock, ScriptedModel, call, cut, fail, make_app, say
@@ -53,6 +59,18 @@ async def test_then_the_turn_fails_loses_nothing_and_can_be_retried(tmp_path):
         turn = await app.turns.settled(turn.id)
         assert turn.answer == "Recovered."
         assert len(await app.sessions.tasks(SESSION)) == 1
+
+
+async def test_whoever_listens_hears_once_that_somebody_let_a_turn_go_on(tmp_path):
+    async with make_app(tmp_path, model=ScriptedModel([fail(401), say("Recovered.")])) as app:
+        turn = await ended(app, "hi")
+        await app.turns.retry(SESSION)
+        await app.turns.settled(turn.id)
+        told = [recorded.event for recorded in await app.sessions.events(SESSION)]
+        assert [event.type for event in told][1:3] == ["error", "resumed"]
+        assert [event for event in told if isinstance(event, TurnResumed)] == [
+            TurnResumed(attempt=1, asked=True)
+        ]
 
 
 async def test_a_new_message_after_a_failure_sees_the_lost_question(tmp_path):

@@ -14,7 +14,13 @@ from long_running_agents.agent.hub import Hub, Listener, Overhearer
 from long_running_agents.agent.outcome import Stopped
 from long_running_agents.agent.settling import settle
 from long_running_agents.domain.approval import UNANSWERED, Approval, ApprovalState
-from long_running_agents.domain.events import CLOSING, Event, MessageAccepted, Recorded
+from long_running_agents.domain.events import (
+    CLOSING,
+    Event,
+    MessageAccepted,
+    Recorded,
+    TurnResumed,
+)
 from long_running_agents.domain.grant import Lasting
 from long_running_agents.domain.ids import ApprovalId, SessionId, TurnId, new_id
 from long_running_agents.domain.ports import Clock
@@ -244,7 +250,7 @@ class TurnService:
         """Let the session's last turn go on from where it failed, was stopped or ran out."""
         now = self._clock.now()
 
-        def work(tx: Transaction) -> Turn:
+        def work(tx: Transaction) -> tuple[Turn, list[Recorded]]:
             turn = turns.last(tx, session_id)
             if turn is None:
                 raise NotFound(f"Session {session_id!r} has no turn.", hint="Send a message first.")
@@ -254,9 +260,11 @@ class TurnService:
             if turn.status is TurnStatus.LIMITED:
                 turns.renew(tx, turn.id)
             turns.move(tx, turn, TurnStatus.QUEUED, now=now, answer="")
-            return turns.get(tx, turn.id)
+            told = events.append(tx, session_id, turn.id, [TurnResumed(attempt=1, asked=True)], now)
+            return turns.get(tx, turn.id), told
 
-        turn = await self._database.write(work)
+        turn, news = await self._database.write(work)
+        self._hub.publish(news)
         await self._driver.submit(turn)
         return turn
 

@@ -129,7 +129,7 @@ class Renderer:
                     f" {event.sent_tokens:,} tokens: it does not know how this began, its"
                     f" instructions included.\n  {event.hint}"
                 )
-            case TurnResumed():
+            case TurnResumed(asked=False):
                 await self._screen.alarm(
                     f"{sign('resumed')} this turn was cut off and goes on by itself"
                     f" (attempt {event.attempt})"
@@ -157,6 +157,8 @@ def _line(event: Event) -> str:
             line = f"  {summary}"
         case TurnStopped():
             line = "stopped, history kept"
+        case TurnResumed():
+            line = f"{sign('resumed')} this turn goes on"
         case _:
             line = _rare_line(event)
     return line

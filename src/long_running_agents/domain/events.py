@@ -34,7 +34,9 @@ class TurnResumed(_Shape):
 
     type: Literal["resumed"] = "resumed"
     attempt: int
-    """How often the turn has been picked up, this time included."""
+    """How often the turn has been picked up since it last got on, this time included."""
+    asked: bool = False
+    """Whether a person asked for it, after the turn had ended."""
 
 
 class ToolCalled(_Shape):

@@ -95,6 +95,7 @@ async def test_a_message_accepted_in_between_does_not_break_the_line():
             '→ t {"a": 1}',
         ),
         (events.TurnResumed(attempt=2), "goes on by itself (attempt 2)"),
+        (events.TurnResumed(attempt=1, asked=True), "[↻ this turn goes on]"),
         (events.TurnStopped(text=""), "stopped, history kept"),
         (events.TurnFailed(code="c", message="No model.", hint="Set one."), "Set one."),
         (events.TurnLimited(limit="steps", text="I had to stop"), "I had to stop"),

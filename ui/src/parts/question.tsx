@@ -4,6 +4,8 @@ import { useId, useState } from "preact/hooks";
 import { Button } from "./button";
 import { moment } from "./moment";
 
+const PATIENCE = 4000;
+
 /** What is asked. */
 export interface Asked {
   question: string;
@@ -12,8 +14,8 @@ export interface Asked {
   expiresAt: string | null;
 }
 
-/** How it is answered; whoever hands this over tells failures, and lets it be tried again with false. */
-export type OnAnswer = (allowed: boolean, lasting: string, reason: string) => void | Promise<boolean>;
+/** How it is answered; whoever hands this over tells what went wrong. */
+export type OnAnswer = (allowed: boolean, lasting: string, reason: string) => void;
 
 export function Question({ asked, tool, onAnswer }: { asked: Asked; tool: string; onAnswer: OnAnswer }) {
   const [denying, setDenying] = useState(false);
@@ -22,7 +24,9 @@ export function Question({ asked, tool, onAnswer }: { asked: Asked; tool: string
   const field = useId();
   const answer = (allowed: boolean, lasting = "once") => {
     setSent(true);
-    void Promise.resolve(onAnswer(allowed, lasting, reason.trim())).then((done) => done === false && setSent(false));
+    // When the answer was not taken, another one can be given.
+    setTimeout(() => setSent(false), PATIENCE);
+    onAnswer(allowed, lasting, reason.trim());
   };
   return (
     <div class="question">

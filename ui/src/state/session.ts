@@ -23,14 +23,18 @@ interface Refused {
   hint: string;
 }
 
-/** Sessions that were named here and in which nothing was said yet: the server does not know them. */
-const unsaid = new Set<string>();
+/** A session that was named in this tab and in which nothing was said yet: no server knows it. */
+const UNSAID = "lra.unsaid";
 
 /** The name of a session that begins with its first message. */
 export function newSession(): string {
   const id = madeUp();
-  unsaid.add(id);
+  sessionStorage.setItem(UNSAID, id);
   return id;
+}
+
+function isUnsaid(id: string): boolean {
+  return sessionStorage.getItem(UNSAID) === id;
 }
 
 /** A window on a session; to be closed when nobody looks any more. */
@@ -84,7 +88,7 @@ export class OpenSession {
 
   /** Say something; it queues while a turn runs. */
   say(content: string): void {
-    unsaid.delete(this.id);
+    if (isUnsaid(this.id)) sessionStorage.removeItem(UNSAID);
     const key = madeUp();
     this.sent.value = [...this.sent.value, { key, content }];
     this.deliver({ key, content });
@@ -151,7 +155,7 @@ function isRefused(frame: Frame | Refused): frame is Refused {
 
 /** The log of a session as it is; nothing for one that has not begun. */
 async function wholeLog(id: string): Promise<Frame[]> {
-  if (unsaid.has(id)) return [];
+  if (isUnsaid(id)) return [];
   const ask = (after: number) =>
     api.get<EventList>(`/api/sessions/${encodeURIComponent(id)}/events`, { after, limit: PAGE });
   try {

@@ -56,8 +56,10 @@ export interface MessageAccepted {
 /** A turn goes on after its process died or a person asked for it. */
 export interface TurnResumed {
   type: "resumed";
-  /** How often the turn has been picked up, this time included. */
+  /** How often the turn has been picked up since it last got on, this time included. */
   attempt: number;
+  /** Whether a person asked for it, after the turn had ended. */
+  asked: boolean;
 }
 
 /** The model asked for a tool. */

@@ -11,16 +11,15 @@ import { api } from "../../wire/api";
 import type { ApprovalTold } from "../../wire/shapes";
 
 export function OpenQuestion({ approval, title }: { approval: ApprovalTold; title: string }) {
-  const answer = async (allowed: boolean, lasting: string, reason: string): Promise<boolean> => {
+  const answer = async (allowed: boolean, lasting: string, reason: string) => {
     try {
       await api.post(`/api/approvals/${encodeURIComponent(approval.id)}`, { allowed, lasting, reason });
     } catch (error) {
       tellFailure(error);
-      return false;
+      return;
     }
     tell(allowed ? `${approval.tool} may run.` : `${approval.tool} was denied.`);
     approvals.value = approvals.value.filter((each) => each.id !== approval.id);
-    return true;
   };
   const asked = { question: approval.question, scope: approval.scope, expiresAt: approval.expires_at };
   return (
@@ -35,7 +34,7 @@ export function OpenQuestion({ approval, title }: { approval: ApprovalTold; titl
       </header>
       <div class="card-body stack">
         <Code {...spelled(approval.input)} />
-        <Question asked={asked} tool={approval.tool} onAnswer={answer} />
+        <Question asked={asked} tool={approval.tool} onAnswer={(...said) => void answer(...said)} />
       </div>
     </article>
   );

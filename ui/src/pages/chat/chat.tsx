@@ -67,7 +67,6 @@ function Opened({ id, known, onSide, onChange }: Shape) {
   const [told, setTold] = useState<SessionTold | null>(known);
   const [tasks, setTasks] = useState(false);
   const [doing, setDoing] = useState<Doing | null>(null);
-  const [chosen, setChosen] = useState("");
   const view = session.view.value;
   useEffect(() => {
     if (known) setTold(known);
@@ -78,13 +77,12 @@ function Opened({ id, known, onSide, onChange }: Shape) {
         .catch(() => undefined);
     }
   }, [known, session.ready.value, view.last > 0]);
-  const model = chosen || view.model || told?.model || status.value?.model || "";
+  const model = view.model || told?.model || status.value?.model || "";
   const title = view.title ?? told?.title ?? "New session";
   const choose = async (name: string) => {
     const path = `/api/sessions/${encodeURIComponent(id)}`;
     if (told) await api.patch(path, { model: name });
     else setTold(await api.post<SessionTold>("/api/sessions", { id, model: name }));
-    setChosen(name);
     onChange();
   };
   const hasTasks = view.tasks.length > 0;

@@ -1,0 +1,215 @@
+"""The chat in the window, in a real browser: what people do with it, at both widths."""
+
+import pytest
+from tests.e2e.served import served
+from tests.e2e.windows import DESKTOP, PHONE, Windows, browsing, ended
+from tests.e2e.windows import say as write
+
+from long_running_agents.testing import Rule, Script, ToolCall, say, scripted_process
+
+WHERE = "document.querySelector('.prose').offsetTop"
+LONG = " ".join(f"word{number}" for number in range(300))
+SCRIPT = Script(
+    (
+        Rule(
+            "^look",
+            (
+                say("Let me look.", calls=(ToolCall("list_files", {"path": "."}),)),
+                say("## Found\n\n```python\nprint(1)\n```\n\n<b onclick=alert(1)>no</b> **yes**"),
+            ),
+        ),
+        Rule(
+            "^write",
+            (
+                say("", calls=(ToolCall("write_file", {"path": "a.txt", "content": "x"}),)),
+                say("So be it."),
+            ),
+        ),
+        Rule("^slow", (say(LONG, chunk_delay=0.02),)),
+        Rule("", (say("I hear you."),)),
+    )
+)
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with browsing() as browser:
+        yield browser
+
+
+@pytest.fixture(scope="module")
+def model_url():
+    with scripted_process(SCRIPT) as url:
+        yield url
+
+
+@pytest.fixture
+def windows(browser, model_url, tmp_path):
+    with served(tmp_path, model_url, LRA_AGENT__TOOLS__REQUIRE_APPROVAL="write_file") as server:
+        windows = Windows(browser, server.address)
+        yield windows
+        for context in browser.contexts:
+            context.close()
+        assert windows.wrong == []
+
+
+@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_a_conversation_with_a_call_is_shown_and_nothing_in_it_runs(windows, size):
+    page = windows.open(size=size)
+    write(page, "look around")
+    ended(page)
+
+    assert page.inner_text(".turn .prompt-text") == "look around"
+    assert page.inner_text(".prose h2") == "Found"
+    assert "<b onclick=alert(1)>no</b>" in page.inner_text(".turn")
+    assert page.query_selector(".prose b") is None
+    page.click(".call-head:has-text('list_files')")
+    assert "Input" in page.inner_text(".call-body")
+    assert page.evaluate("document.documentElement.scrollWidth") == size["width"]
+
+
+@pytest.mark.parametrize(
+    ("button", "note", "grants"),
+    [
+        ("Allow once", "allowed once", 0),
+        ("For this session", "allowed for this session", 1),
+        ("Always", "allowed always", 1),
+    ],
+)
+def test_a_call_is_allowed_for_as_long_as_somebody_says(windows, button, note, grants):
+    page = windows.open()
+    write(page, "write it")
+    page.wait_for_selector(".head-badge:has-text('1')")
+    page.click(f".question button:has-text('{button}')")
+    ended(page)
+
+    assert note in page.inner_text(".call-head")
+    assert "So be it." in page.inner_text(".turn")
+    assert len(windows.ask("GET", "/api/grants")["grants"]) == grants
+    page.wait_for_selector(".head-badge", state="detached")
+
+
+def test_a_call_is_denied_with_a_reason(windows):
+    page = windows.open()
+    write(page, "write it")
+    page.click(".question button:has-text('Deny')")
+    page.fill(".question-deny .input", "not today")
+    page.press(".question-deny .input", "Enter")
+    ended(page)
+
+    assert "denied: not today" in page.inner_text(".call-head")
+    assert windows.ask("GET", "/api/files")["files"] == []
+
+
+def test_esc_stops_a_turn_and_the_next_in_line_is_answered(windows):
+    page = windows.open()
+    write(page, "slow one")
+    page.wait_for_selector(".prose:has-text('word5')")
+    write(page, "and this")
+    page.wait_for_selector(".foot:has-text('In line')")
+    page.keyboard.press("Escape")
+    page.wait_for_selector(".ending:has-text('Stopped')")
+    page.wait_for_selector(".turn:last-of-type .prose:has-text('I hear you.')")
+
+
+def test_a_stopped_turn_goes_on_when_somebody_says_so(windows):
+    page = windows.open()
+    write(page, "slow one")
+    page.wait_for_selector(".prose:has-text('word5')")
+    page.click("button:has-text('Stop')")
+    page.click(".ending button:has-text('Go on')")
+    page.wait_for_selector(".turn:has-text('The turn goes on')")
+    page.wait_for_selector(".foot:has-text('Writing')")
+    page.keyboard.press("Escape")
+    page.wait_for_selector(".ending")
+
+
+def test_a_second_window_and_a_reload_see_the_same_words(windows):
+    page = windows.open()
+    write(page, "slow one")
+    page.wait_for_selector(".prose:has-text('word20')")
+    other = windows.open(page.url.removeprefix(windows.address))
+    page.reload()
+    ended(page)
+    ended(other)
+
+    assert page.inner_text(".prose").split() == LONG.split()
+    assert other.inner_text(".prose").split() == LONG.split()
+
+
+def test_words_that_are_there_stay_where_they_are_while_more_come(windows):
+    page = windows.open()
+    write(page, "slow one")
+    page.wait_for_selector(".prose:has-text('word20')")
+    keep = "window.kept = document.querySelector('.turn .prose')"
+    page.evaluate(keep, isolated_context=False)
+    top = page.evaluate(WHERE)
+    ended(page)
+
+    assert page.evaluate("window.kept.isConnected", isolated_context=False)
+    assert page.evaluate(WHERE) == top
+
+
+def test_a_question_is_asked_differently_in_a_session_that_began_the_same(windows):
+    page = windows.open()
+    write(page, "first")
+    ended(page)
+    write(page, "second")
+    page.wait_for_selector(".turn:nth-of-type(2) [aria-label^='Edit']")
+    before = page.url
+    page.click(".turn:nth-of-type(2) [aria-label^='Edit']")
+    page.fill(".prompt-editing textarea", "better")
+    page.click("button:has-text('Ask again')")
+    page.wait_for_selector(".turn:nth-of-type(2) .prompt-text:has-text('better')")
+    page.wait_for_selector(".turn:nth-of-type(2) .prose:has-text('I hear you.')")
+
+    assert page.url != before
+    assert page.locator(".prompt-text").all_inner_texts() == ["first", "better"]
+
+
+def test_a_session_is_forked_renamed_found_and_deleted(windows):
+    page = windows.open()
+    write(page, "about herons")
+    ended(page)
+    page.click("[aria-label^='Fork']")
+    page.wait_for_selector(".head-title:has-text('(fork)')")
+    page.click("[aria-label='More about this session']")
+    page.click("[role=menuitem]:has-text('Rename')")
+    page.fill("dialog .input", "Kingfishers")
+    page.press("dialog .input", "Enter")
+    page.wait_for_selector(".head-title:has-text('Kingfishers')")
+    page.wait_for_selector(".session:nth-of-type(2)")
+    page.click("[aria-label='More about this session']")
+    page.click("[role=menuitem]:has-text('Delete')")
+    page.click("dialog button:has-text('Delete')")
+    page.wait_for_selector(".session:nth-of-type(2)", state="detached")
+
+    assert [each["title"] for each in windows.ask("GET", "/api/sessions")["sessions"]] == [
+        "about herons"
+    ]
+
+
+def test_a_file_goes_with_a_message(windows):
+    page = windows.open()
+    file = {"name": "birds.csv", "mimeType": "text/csv", "buffer": b"a,b\n1,2\n"}
+    page.set_input_files("input[type=file]", [file])
+    page.wait_for_selector(".attached .tag:has-text('birds.csv')")
+    write(page, "take this")
+    ended(page)
+
+    [session] = windows.ask("GET", "/api/sessions")["sessions"]
+    said = windows.ask("GET", f"/api/sessions/{session['id']}/history")["messages"][0]["content"]
+    assert said == "take this\n\nAttached files:\n- uploads/birds.csv"
+    assert page.inner_text(".prompt-files") == "birds.csv"
+
+
+def test_another_model_is_chosen_for_the_session(windows):
+    page = windows.open()
+    write(page, "hello")
+    ended(page)
+    page.click("[aria-label^='Model:']")
+    page.click("[role=menuitemradio]:has-text('custom:scripted')")
+    page.wait_for_selector("text=custom:scripted is asked")
+
+    [session] = windows.ask("GET", "/api/sessions")["sessions"]
+    assert session["model"] == "custom:scripted"
