@@ -55,8 +55,7 @@ function Line({ task, faint }: { task: TaskTold; faint: boolean }) {
         <>
           <div class="grow task-words">
             <div class="task-title">
-              {task.title}
-              <span class="task-status soft small">{look.words}</span>
+              {task.title} <span class="task-status soft small">{look.words}</span>
             </div>
             {task.description && <div class="soft small task-more">{task.description}</div>}
             {task.result && <Result text={task.result} />}
