@@ -350,4 +350,4 @@ def test_every_page_can_be_used_by_everybody(windows, size, scheme):
         assert page.evaluate("document.documentElement.scrollWidth") == size["width"], path
         assert page.evaluate("main.scrollWidth <= main.clientWidth"), path
 
-    assert found == dict.fromkeys(ready, [])
+    assert found == {path: [] for path in ready}

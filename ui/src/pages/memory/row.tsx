@@ -26,8 +26,8 @@ export function MemoryRow({ memory, titleOf }: Shape) {
             {titleOf(memory.session_id)}
           </a>
         )}
-        {score !== null && "why" in memory && <Why score={score} why={memory.why} />}
       </div>
+      {score !== null && "why" in memory && <Why score={score} why={memory.why} />}
     </li>
   );
 }
@@ -50,12 +50,14 @@ export function Marks({ memory }: { memory: MemoryTold }) {
 }
 
 function Why({ score, why }: { score: number; why: Readonly<Record<string, number>> }) {
+  const words = whyWords(why);
   return (
-    <span class="meter">
+    <div class="meter">
       <progress value={score} max={1} aria-label="How well it fits" />
       <span>
-        {score.toFixed(2)}: {whyWords(why)}
+        {score.toFixed(2)}
+        {words && `: ${words}`}
       </span>
-    </span>
+    </div>
   );
 }

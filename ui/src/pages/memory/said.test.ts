@@ -2,8 +2,8 @@ import { expect, test } from "vitest";
 import { ApiFailure } from "../../wire/api";
 import { similarIn, statsWords, whyWords } from "./said";
 
-test("the parts of a search are told, the most first", () => {
-  expect(whyWords({ recent: 0.1, meaning: 0.5 })).toBe("meaning 0.50, recent 0.10");
+test("the parts of a search are told, the most first, and none that gave nothing", () => {
+  expect(whyWords({ recent: 0.1, meaning: 0.5, cosine: -0.07, telling: 0.002 })).toBe("meaning 0.50, recent 0.10");
 });
 
 test("how much is remembered is one line", () => {

@@ -37,9 +37,12 @@ export function scopeWords(scope: string): string {
   return { user: "all sessions", agent: "this agent", session: "one session" }[scope] ?? scope;
 }
 
-/** What each part of a search gave, the most first: "words 0.62, meaning 0.31". */
+const LEAST = 0.01;
+
+/** What each part of a search gave, the most first: "words 0.62, meaning 0.31"; next to nothing is nothing. */
 export function whyWords(why: Readonly<Record<string, number>>): string {
   return Object.entries(why)
+    .filter(([, share]) => share >= LEAST)
     .sort(([, one], [, other]) => other - one)
     .map(([part, share]) => `${part.replaceAll("_", " ")} ${share.toFixed(2)}`)
     .join(", ");
