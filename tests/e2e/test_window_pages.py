@@ -221,6 +221,7 @@ def test_a_call_is_allowed_from_the_page_of_approvals(windows, button, grants):
     shown(page, "Nothing waits for you.")
     page.wait_for_selector(".judgement:has-text('by you')")
 
+    page.wait_for_selector(".grant" if grants else "section:has-text('Lasting') > p.soft")
     assert page.locator(".grant").count() == grants
     assert len(windows.ask("GET", "/api/grants")["grants"]) == grants
 

@@ -45,7 +45,11 @@ export function Log({ titleOf }: { titleOf: (id: string) => string }) {
       {error !== null && <Failure error={error} onRetry={again} />}
       {!answer && error === null && <Loading />}
       {answer && shown.length === 0 && (
-        <p class="soft">{answer.log.length > 0 ? "None like this among the latest." : "Nothing was decided yet. Every call leaves a line here."}</p>
+        <p class="soft">
+          {answer.log.length > 0
+            ? "None like this among the latest."
+            : "Nothing was decided yet. Every call leaves a line here."}
+        </p>
       )}
       {shown.length > 0 && (
         <ol class="rows">

@@ -20,7 +20,8 @@ const ROWS = 500;
 
 export function Preview({ file }: { file: FileTold }) {
   if (lookingAt(file.path) === "picture") {
-    return <Picture key={file.path} path={file.path} otherwise={<p class="soft">This is no picture that can be shown. Download it to see what it is.</p>} />;
+    const otherwise = <p class="soft">This is no picture that can be shown. Download it to see what it is.</p>;
+    return <Picture path={file.path} otherwise={otherwise} />;
   }
   return <Words file={file} />;
 }

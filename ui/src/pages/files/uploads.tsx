@@ -104,8 +104,9 @@ export function Replace({ uploads }: { uploads: Uploading }) {
       </Button>
     </>
   );
+  const title = one ? `Replace ${doubted[0]!.name}?` : `Replace ${doubted.length} files?`;
   return (
-    <Dialog title={one ? `Replace ${doubted[0]!.name}?` : `Replace ${doubted.length} files?`} onClose={uploads.drop} actions={actions}>
+    <Dialog title={title} onClose={uploads.drop} actions={actions}>
       <p>{one ? "A file of this name is there already." : "Files of these names are there already:"}</p>
       {!one && (
         <ul class="taken">

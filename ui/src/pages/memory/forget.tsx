@@ -51,7 +51,13 @@ function Choose({ onChoose, onClose }: { onChoose: (meant: Meant) => void; onClo
       <div class="stack">
         <Field label="With all of these words" value={query} onInput={setQuery} maxLength={1000} />
         <Select label="Of this kind" value={kind} options={kinds} onChange={setKind} />
-        <Field label="From this source" hint="As a memory tells it, such as an address of the web." value={source} onInput={setSource} maxLength={1000} />
+        <Field
+          label="From this source"
+          hint="As a memory tells it, such as an address of the web."
+          value={source}
+          onInput={setSource}
+          maxLength={1000}
+        />
       </div>
     </Dialog>
   );

@@ -72,7 +72,10 @@ export function Remembered() {
       {answer?.degraded && <p class="soft small">Only a part of the search was available: {answer.degraded}</p>}
       {error !== null && <Failure error={error} onRetry={again} />}
       {!answer && error === null && <Loading what="Remembering" />}
-      {answer && shown.length === 0 && (filtered ? <p class="soft">{busy ? "Searching…" : "Nothing like that is remembered."}</p> : <None />)}
+      {answer && shown.length === 0 && !filtered && <None />}
+      {answer && shown.length === 0 && filtered && (
+        <p class="soft">{busy ? "Searching…" : "Nothing like that is remembered."}</p>
+      )}
       {shown.length > 0 && (
         <ul class="rows" aria-label="Memories" aria-busy={busy}>
           {shown.map((memory) => (

@@ -24,7 +24,8 @@ export function Write({ onClose }: { onClose: () => void }) {
   const [kind, setKind] = useState("fact");
   const { error, busy, attempt } = useWriting(onClose);
   const known = similarIn(error);
-  const write = (more: object = {}) => attempt(api.post<MemoryWritten>("/api/memory", { content: content.trim(), kind, ...more }));
+  const write = (more: object = {}) =>
+    attempt(api.post<MemoryWritten>("/api/memory", { content: content.trim(), kind, ...more }));
   const actions = (
     <>
       <Button onClick={onClose}>Cancel</Button>
@@ -51,7 +52,8 @@ export function Write({ onClose }: { onClose: () => void }) {
           onInput={setContent}
         />
         <Select label="Kind" value={kind} options={kinds} onChange={setKind} />
-        {known ? <Similar known={known} onReplace={(old) => write({ supersedes: old.id })} busy={busy} /> : error !== null && <Failure error={error} />}
+        {known && <Similar known={known} onReplace={(old) => write({ supersedes: old.id })} busy={busy} />}
+        {!known && error !== null && <Failure error={error} />}
       </div>
     </Dialog>
   );
@@ -94,7 +96,8 @@ export function Correct({ memory, onClose }: { memory: MemoryTold; onClose: () =
           maxLength={LONGEST}
           onInput={setContent}
         />
-        {known ? <Similar known={known} busy={busy} /> : error !== null && <Failure error={error} />}
+        {known && <Similar known={known} busy={busy} />}
+        {!known && error !== null && <Failure error={error} />}
       </div>
     </Dialog>
   );
@@ -136,7 +139,12 @@ function Similar({ known, busy, onReplace }: Shape) {
               {memory.content}
             </a>
             {onReplace && (
-              <Button small disabled={busy} onClick={() => onReplace(memory)} aria-label={`Replace: ${memory.content.slice(0, 80)}`}>
+              <Button
+                small
+                disabled={busy}
+                onClick={() => onReplace(memory)}
+                aria-label={`Replace it: ${memory.content.slice(0, 80)}`}
+              >
                 Replace it
               </Button>
             )}

@@ -37,8 +37,12 @@ function grove(session: string, tasks: TaskTold[], status: string): Grove {
     nodes: kept(treeOf(ordered), status),
     done: tasks.filter((task) => task.status === "completed").length,
     total: tasks.length,
-    changed: tasks.reduce((latest, { updated_at: at }) => (Date.parse(at) > Date.parse(latest) ? at : latest), tasks[0]!.updated_at),
+    changed: tasks.map((task) => task.updated_at).reduce(later),
   };
+}
+
+function later(one: string, other: string): string {
+  return Date.parse(other) > Date.parse(one) ? other : one;
 }
 
 /** What is in the status, and what it is a part of: a task is not understood without that. */

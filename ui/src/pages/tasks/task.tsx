@@ -37,6 +37,7 @@ async function change(task: TaskTold, to: { status?: string; title?: string }): 
 
 function Line({ task, faint }: { task: TaskTold; faint: boolean }) {
   const [editing, setEditing] = useState(false);
+  const row = useRef<HTMLDivElement>(null);
   const look = statusLook(task.status);
   const choices: Choice[] = Object.entries(STATUSES).map(([status, { icon, words }]) => ({
     label: words[0]!.toUpperCase() + words.slice(1),
@@ -44,13 +45,18 @@ function Line({ task, faint }: { task: TaskTold; faint: boolean }) {
     checked: status === task.status,
     onChoose: () => void (status !== task.status && change(task, { status })),
   }));
+  const leave = () => {
+    setEditing(false);
+    // The field goes, and the button that opened it comes back: whoever uses keys goes on there.
+    requestAnimationFrame(() => row.current?.querySelector<HTMLElement>("[data-rename]")?.focus());
+  };
   return (
-    <div class={faint ? "task-row task-faint" : "task-row"}>
+    <div class={faint ? "task-row task-faint" : "task-row"} ref={row}>
       <div class="task-line">
         <Menu label={`${task.title}: ${look.words}. Change it`} button={<Icon name={look.icon} />} choices={choices} start />
       </div>
       {editing ? (
-        <Rename task={task} onClose={() => setEditing(false)} />
+        <Rename task={task} onClose={leave} />
       ) : (
         <>
           <div class="grow task-words">
@@ -60,7 +66,7 @@ function Line({ task, faint }: { task: TaskTold; faint: boolean }) {
             {task.description && <div class="soft small task-more">{task.description}</div>}
             {task.result && <Result text={task.result} />}
           </div>
-          <IconButton icon="edit" label={`Rename ${task.title}`} small onClick={() => setEditing(true)} />
+          <IconButton icon="edit" label={`Rename ${task.title}`} small data-rename onClick={() => setEditing(true)} />
         </>
       )}
     </div>
@@ -89,7 +95,11 @@ function Rename({ task, onClose }: { task: TaskTold; onClose: () => void }) {
     if (!words || words === task.title || (await change(task, { title: words }))) onClose();
   };
   return (
-    <form class="task-rename grow" onSubmit={(event) => void save(event)} onKeyDown={(event) => event.key === "Escape" && onClose()}>
+    <form
+      class="task-rename grow"
+      onSubmit={(event) => void save(event)}
+      onKeyDown={(event) => event.key === "Escape" && onClose()}
+    >
       <input
         ref={field}
         class="input"
