@@ -46,18 +46,18 @@ layers: $(VENV)/.ready
 unit: $(VENV)/.ready
 	@$(BIN)/pytest -q -n 2 tests/unit
 
-integration: $(VENV)/.ready
-	@$(BIN)/pytest -q -n 2 tests/integration
-
 # The sandbox is tested for real.
 bubblewrap:
 	@.ci/bubblewrap
 
+integration: $(VENV)/.ready bubblewrap
+	@$(BIN)/pytest -q -n 2 tests/integration
+
 contract: $(VENV)/.ready bubblewrap
 	@$(BIN)/pytest -q -n 2 tests/contract
 
-docs: $(VENV)/.ready
-	@$(BIN)/pytest -q tests/docs
+docs: $(VENV)/.ready bubblewrap
+	@$(BIN)/pytest -q -n 2 tests/docs
 
 # As with the venv, so with what the window is built with. Not by `npm ci`: it insists on a lock of
 # the parts for every other platform, too, which not every registry has.

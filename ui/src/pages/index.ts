@@ -15,6 +15,10 @@ export interface Page {
 
 export const PAGES: readonly Page[] = [
   { path: "chat", title: "Chat", icon: "chat", load: () => import("./chat/chat") },
+  { path: "tasks", title: "Tasks", icon: "tasks", load: () => import("./tasks/tasks") },
+  { path: "memory", title: "Memory", icon: "memory", load: () => import("./memory/memory") },
+  { path: "files", title: "Files", icon: "files", load: () => import("./files/files") },
+  { path: "approvals", title: "Approvals", icon: "approvals", load: () => import("./approvals/approvals") },
 ];
 
 /** Where somebody lands who names no page. */

@@ -7,6 +7,8 @@ export class ApiFailure extends Error {
     message: string,
     readonly hint: string,
     readonly status: number,
+    /** The whole answer, where there is more to it than words. */
+    readonly told: unknown = null,
   ) {
     super(message);
   }
@@ -53,12 +55,21 @@ export function fileAddress(path: string, inline = false): string {
  * Throws an ApiFailure when the server refuses, cannot be reached, or says what is no JSON.
  */
 export async function ask<Answer>(method: Method, path: string, asking: Asking = {}): Promise<Answer> {
-  const response = await sent(method, path, asking);
-  if (!response.ok) throw await failure(response);
+  const response = await answered(method, path, asking);
   if (response.status === 204) return undefined as Answer;
   const text = await response.text();
   const json = (response.headers.get("content-type") ?? "").includes("json");
   return (json ? JSON.parse(text) : text) as Answer;
+}
+
+/** Ask, and hand the answer over as it comes.
+ *
+ * Throws an ApiFailure when the server refuses or cannot be reached.
+ */
+export async function answered(method: Method, path: string, asking: Asking = {}): Promise<Response> {
+  const response = await sent(method, path, asking);
+  if (!response.ok) throw failureOf(response.status, await response.text());
+  return response;
 }
 
 export const api = {
@@ -87,23 +98,30 @@ async function sent(method: Method, path: string, asking: Asking): Promise<Respo
     return await fetch(address(path, asking.query), init);
   } catch (error) {
     if (error instanceof DOMException && error.name === "AbortError") throw error;
-    throw new ApiFailure(
-      "unreachable",
-      "The server cannot be reached.",
-      "See whether 'lra serve' still runs; this page goes on as soon as it answers.",
-      0,
-    );
+    throw unreachable();
   }
 }
 
-async function failure(response: Response): Promise<ApiFailure> {
-  const told = parsed(await response.text());
-  if (response.status === 401) unauthorized();
+/** Nobody answered. */
+export function unreachable(): ApiFailure {
+  return new ApiFailure(
+    "unreachable",
+    "The server cannot be reached.",
+    "See whether 'lra serve' still runs; this page goes on as soon as it answers.",
+    0,
+  );
+}
+
+/** What an answer says that is none: its status and its words. */
+export function failureOf(status: number, text: string): ApiFailure {
+  const told = parsed(text);
+  if (status === 401) unauthorized();
   return new ApiFailure(
     told.code ?? "failed",
-    told.message ?? `The server answered ${response.status}.`,
+    told.message ?? `The server answered ${status}.`,
     told.hint ?? "",
-    response.status,
+    status,
+    told,
   );
 }
 

@@ -82,3 +82,24 @@ export interface FileTold {
   size: number;
   folder: boolean;
 }
+
+/** What is in a folder. */
+export interface FileList {
+  path: string;
+  files: FileTold[];
+  /** Whether there is more than is told. */
+  truncated: boolean;
+}
+
+/** A piece of work of a session. */
+export interface TaskTold {
+  session_id: string;
+  number: number;
+  title: string;
+  description: string;
+  status: string;
+  parent: number | null;
+  result: string;
+  created_at: string;
+  updated_at: string;
+}

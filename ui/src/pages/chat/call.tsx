@@ -2,14 +2,15 @@
 
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
+import { brief, spelled } from "../../parts/brief";
 import { Code } from "../../parts/code";
 import { Icon, type IconName } from "../../parts/icon";
 import { memo } from "../../parts/memo";
 import { duration } from "../../parts/moment";
+import { Question } from "../../parts/question";
 import type { OpenSession } from "../../state/session";
-import type { Call, CallState } from "../../state/view";
-import { answered, Question } from "./approval";
-import { brief, spelled } from "./brief";
+import type { Approval, Call, CallState } from "../../state/view";
+import { answered } from "./approval";
 import { Output, Pictures } from "./output";
 
 const STATES: Record<CallState, { icon: IconName; words: string; spin?: boolean }> = {
@@ -46,7 +47,7 @@ export const CallCard = memo(function CallCard({ call, session }: { call: Call; 
           <Part title="Input">
             <Code {...spelled(call.input)} />
           </Part>
-          {asking && call.approval && <Question approval={call.approval} tool={call.tool} session={session} />}
+          {asking && call.approval && <Asking call={call} approval={call.approval} session={session} />}
           {call.result && (
             <Part title={call.state === "done" ? "Output" : "What happened"}>
               <Output call={call} session={session.id} />
@@ -58,6 +59,12 @@ export const CallCard = memo(function CallCard({ call, session }: { call: Call; 
     </div>
   );
 });
+
+function Asking({ call, approval, session }: { call: Call; approval: Approval; session: OpenSession }) {
+  const answer = (allowed: boolean, lasting: string, reason: string) =>
+    session.answer(approval.id, allowed, lasting, reason);
+  return <Question asked={approval} tool={call.tool} onAnswer={answer} />;
+}
 
 function Part({ title, children }: { title: string; children: ComponentChildren }) {
   return (

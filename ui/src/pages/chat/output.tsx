@@ -7,9 +7,9 @@ import { Table } from "../../parts/table";
 import { tellFailure } from "../../parts/toast";
 import type { Call } from "../../state/view";
 import { api } from "../../wire/api";
-import { Picture } from "./picture";
-import { picturesIn } from "./pictures";
-import { gridOf, type Grid } from "./tables";
+import { Picture } from "../../parts/picture";
+import { picturesIn } from "../../parts/pictures";
+import { gridOf, type Grid } from "../../parts/tables";
 
 /** Characters of a result that an event tells. */
 const PREVIEW = 500;

@@ -1,17 +1,9 @@
 /** The tasks of a session, as a tree. */
 
 import { IconButton } from "../../parts/button";
-import { Icon, type IconName } from "../../parts/icon";
+import { Icon } from "../../parts/icon";
+import { statusLook, treeOf, type Node } from "../../parts/task_tree";
 import type { TaskItem } from "../../wire/events";
-import { treeOf, type Node } from "./task_tree";
-
-const LOOKS: Record<string, { icon: IconName; words: string }> = {
-  pending: { icon: "circle", words: "to do" },
-  in_progress: { icon: "activity", words: "in progress" },
-  completed: { icon: "check", words: "done" },
-  failed: { icon: "warning", words: "failed" },
-  cancelled: { icon: "close", words: "cancelled" },
-};
 
 interface Shape {
   tasks: readonly TaskItem[];
@@ -40,7 +32,7 @@ function Branch({ nodes }: { nodes: readonly Node[] }) {
   return (
     <ul class="branch">
       {nodes.map(({ task, parts }) => {
-        const look = LOOKS[task.status] ?? { icon: "circle" as const, words: task.status };
+        const look = statusLook(task.status);
         return (
           <li key={task.number} class={`task task-${task.status}`}>
             <div class="task-line">

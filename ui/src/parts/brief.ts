@@ -1,6 +1,6 @@
 /** What a call is about, in one line. Pure. */
 
-import type { Json } from "../../wire/events";
+import type { Json } from "../wire/events";
 
 const LONGEST = 160;
 

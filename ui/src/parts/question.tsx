@@ -1,14 +1,23 @@
 /** The question whether a call may run, with every answer there is. */
 
 import { useId, useState } from "preact/hooks";
-import { Button } from "../../parts/button";
-import { moment } from "../../parts/moment";
-import type { OpenSession } from "../../state/session";
-import type { Approval } from "../../state/view";
+import { Button } from "./button";
+import { moment } from "./moment";
 
 const PATIENCE = 4000;
 
-export function Question({ approval, tool, session }: { approval: Approval; tool: string; session: OpenSession }) {
+/** What is asked. */
+export interface Asked {
+  question: string;
+  /** What a lasting answer would cover; empty when only this call can be allowed. */
+  scope: string;
+  expiresAt: string | null;
+}
+
+/** How it is answered; whoever hands this over tells what went wrong. */
+export type OnAnswer = (allowed: boolean, lasting: string, reason: string) => void;
+
+export function Question({ asked, tool, onAnswer }: { asked: Asked; tool: string; onAnswer: OnAnswer }) {
   const [denying, setDenying] = useState(false);
   const [reason, setReason] = useState("");
   const [sent, setSent] = useState(false);
@@ -17,19 +26,19 @@ export function Question({ approval, tool, session }: { approval: Approval; tool
     setSent(true);
     // When the answer was not taken, another one can be given.
     setTimeout(() => setSent(false), PATIENCE);
-    session.answer(approval.id, allowed, lasting, reason.trim());
+    onAnswer(allowed, lasting, reason.trim());
   };
   return (
     <div class="question">
       <p>
-        May <code>{tool}</code> run? <span class="soft">{sentence(approval.question)}</span>
+        May <code>{tool}</code> run? <span class="soft">{sentence(asked.question)}</span>
       </p>
-      {approval.scope && (
+      {asked.scope && (
         <p class="soft small">
-          A lasting answer covers: <code>{approval.scope}</code>
+          A lasting answer covers: <code>{asked.scope}</code>
         </p>
       )}
-      {approval.expiresAt && <p class="soft small">It can be answered until {moment(approval.expiresAt)}.</p>}
+      {asked.expiresAt && <p class="soft small">It can be answered until {moment(asked.expiresAt)}.</p>}
       {denying ? (
         <form
           class="question-deny"
@@ -60,7 +69,7 @@ export function Question({ approval, tool, session }: { approval: Approval; tool
           <Button kind="main" disabled={sent} onClick={() => answer(true)}>
             Allow once
           </Button>
-          {approval.scope && (
+          {asked.scope && (
             <>
               <Button disabled={sent} onClick={() => answer(true, "session")}>
                 For this session
@@ -81,12 +90,4 @@ export function Question({ approval, tool, session }: { approval: Approval; tool
 
 function sentence(text: string): string {
   return text ? `It is asked because ${text}${/[.!?]$/.test(text) ? "" : "."}` : "";
-}
-
-/** What was answered, in a few words; empty when nothing is to be said. */
-export function answered(approval: Approval | null): string {
-  const answer = approval?.answer;
-  if (!answer) return "";
-  if (!answer.allowed) return answer.reason ? `denied: ${answer.reason}` : "denied";
-  return { session: "allowed for this session", always: "allowed always" }[answer.lasting] ?? "allowed once";
 }

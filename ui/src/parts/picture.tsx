@@ -1,9 +1,10 @@
-/** A picture of the workspace; one that is not there leaves no trace. */
+/** A picture of the workspace; one that is not there leaves no trace, or what stands in its place. */
 
+import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { fileAddress } from "../../wire/api";
+import { fileAddress } from "../wire/api";
 
-export function Picture({ path }: { path: string }) {
+export function Picture({ path, otherwise = null }: { path: string; otherwise?: ComponentChildren }) {
   const vector = path.toLowerCase().endsWith(".svg");
   const [source, setSource] = useState(vector ? "" : fileAddress(path, true));
   const [missing, setMissing] = useState(false);
@@ -19,7 +20,8 @@ export function Picture({ path }: { path: string }) {
     });
     return () => URL.revokeObjectURL(made);
   }, [path]);
-  if (missing || !source) return null;
+  if (missing) return <>{otherwise}</>;
+  if (!source) return null;
   return (
     <figure class="picture">
       <a href={fileAddress(path)} download>

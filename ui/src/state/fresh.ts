@@ -1,0 +1,22 @@
+/** Ask again when something was heard that may have changed the answer. */
+
+import { useEffect } from "preact/hooks";
+import { overhear } from "./activity";
+
+const PATIENCE = 250;
+
+/** Ask again after one of these events; many that happen together count as one. */
+export function useFresh(types: ReadonlySet<string>, again: () => void): void {
+  useEffect(() => {
+    let timer = 0;
+    const leave = overhear((heard) => {
+      if (!types.has(heard.type)) return;
+      clearTimeout(timer);
+      timer = window.setTimeout(again, PATIENCE);
+    });
+    return () => {
+      clearTimeout(timer);
+      leave();
+    };
+  }, [again]);
+}
