@@ -44,18 +44,18 @@ layers: $(VENV)/.ready
 unit: $(VENV)/.ready
 	@$(BIN)/pytest -q -n 2 tests/unit
 
-integration: $(VENV)/.ready
-	@$(BIN)/pytest -q -n 2 tests/integration
-
 # The sandbox is tested for real.
 bubblewrap:
 	@.ci/bubblewrap
 
+integration: $(VENV)/.ready bubblewrap
+	@$(BIN)/pytest -q -n 2 tests/integration
+
 contract: $(VENV)/.ready bubblewrap
 	@$(BIN)/pytest -q -n 2 tests/contract
 
-docs: $(VENV)/.ready
-	@$(BIN)/pytest -q tests/docs
+docs: $(VENV)/.ready bubblewrap
+	@$(BIN)/pytest -q -n 2 tests/docs
 
 # So are the tools that show pages in a browser.
 chromium:

@@ -4,9 +4,11 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
+import httpx2
 import platformdirs
 import pytest
 
+from long_running_agents.models import detection
 from long_running_agents.models.local.catalog import SMOLLM
 from long_running_agents.models.local.fetch import pull
 from long_running_agents.models.local.llama import LlamaEngine
@@ -33,3 +35,10 @@ def engine(smollm):
     engine = LlamaEngine(smollm, name=SMOLLM.name, context=CONTEXT, threads=1, idle_after=None)
     yield engine
     asyncio.run(engine.unload())
+
+
+@pytest.fixture
+def patience(monkeypatch):
+    """Time enough for a fake server on a machine that has other things to do."""
+    monkeypatch.setattr(detection, "_TIMEOUT", httpx2.Timeout(30))
+    monkeypatch.setattr(detection, "_LONGEST", 30.0)

@@ -1,5 +1,6 @@
 """Servers on this machine are recognised by what they answer, and are asked nothing else."""
 
+import httpx2
 import pytest
 from starlette.responses import PlainTextResponse, RedirectResponse
 from tests.contract.fake_servers import (
@@ -15,9 +16,10 @@ from tests.contract.fake_servers import (
     silent_port,
 )
 
+from long_running_agents.models import detection
 from long_running_agents.models.detection import FoundModel, listed, probe, probing_client
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("patience")]
 
 
 async def look(key, bodies):
@@ -114,7 +116,8 @@ async def test_a_redirect_is_not_followed():
     assert target.asked == []
 
 
-async def test_nobody_there_and_nobody_speaking_are_the_same():
+async def test_nobody_there_and_nobody_speaking_are_the_same(monkeypatch):
+    monkeypatch.setattr(detection, "_TIMEOUT", httpx2.Timeout(0.2))
     with silent_port() as silent:
         async with probing_client() as client:
             assert await probe(client, [known("vllm", silent)]) == []

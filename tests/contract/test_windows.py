@@ -9,7 +9,7 @@ from long_running_agents.models.detection import probing_client
 from long_running_agents.models.windows import window_at, with_idle
 from long_running_agents.testing import make_app
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("patience")]
 
 SHOWN = {
     "roomy": {
