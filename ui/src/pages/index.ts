@@ -9,12 +9,19 @@ export interface Page {
   path: string;
   title: string;
   icon: IconName;
+  /** Whether it is reached from other pages only, because it needs something to be about. */
+  inner?: true;
   /** Its component: the file's default export. */
   load: () => Promise<{ default: ComponentType }>;
 }
 
 export const PAGES: readonly Page[] = [
   { path: "chat", title: "Chat", icon: "chat", load: () => import("./chat/chat") },
+  { path: "tools", title: "Tools & skills", icon: "tools", load: () => import("./tools/tools") },
+  { path: "usage", title: "Usage", icon: "usage", load: () => import("./usage/usage") },
+  { path: "activity", title: "Activity", icon: "activity", load: () => import("./activity/activity") },
+  { path: "settings", title: "Settings", icon: "settings", load: () => import("./settings/settings") },
+  { path: "context", title: "What the agent sees", icon: "context", inner: true, load: () => import("./context/context") },
 ];
 
 /** Where somebody lands who names no page. */
