@@ -44,7 +44,7 @@ export function Config() {
       {found.map(([section, settings]) => (
         <section key={section} aria-label={section}>
           <h2 class="settings-section mono">{section}</h2>
-          <ul class="rows">
+          <ul class="settings-rows">
             {settings.map((setting) => (
               <SettingLine key={setting.key} setting={setting} onEdit={() => setEditing(setting)} />
             ))}

@@ -39,11 +39,11 @@ export function Doctor() {
           {busy ? "Looking" : "Look again"}
         </Button>
       </div>
-      <ul class="rows">
+      <ul class="settings-rows">
         {answer.checks.map((check) => {
           const { icon, word, look } = LOOKS[check.state] ?? OTHER;
           return (
-            <li key={check.name} class="rows-line check">
+            <li key={check.name} class="rows-line doctor-check">
               <span class={look}>
                 <Icon name={icon} />
                 <span class="unseen">{word}: </span>

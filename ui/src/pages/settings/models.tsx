@@ -51,7 +51,7 @@ export function Models() {
           </Button>
         </Empty>
       )}
-      <ul class="rows">
+      <ul class="settings-rows">
         {named.map((model) => (
           <ModelLine key={`${model.source} ${model.name}`} model={model} onChoose={choose} />
         ))}

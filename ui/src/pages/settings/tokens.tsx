@@ -52,7 +52,7 @@ export function Tokens() {
           <p>From this machine, nobody needs one. To come in from elsewhere, make one.</p>
         </Empty>
       )}
-      <ul class="rows">
+      <ul class="settings-rows">
         {answer.tokens.map((token) => (
           <TokenLine key={token.id} token={token} onDo={setDoing} />
         ))}

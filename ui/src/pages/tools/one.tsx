@@ -57,7 +57,7 @@ function ToolView({ tool }: { tool: ToolTold }) {
         {tool.enabled ? <Tag tone="good">on</Tag> : <Tag tone="bad">off</Tag>}
       </div>
       <Markdown text={tool.description} />
-      <dl class="facts">
+      <dl class="tool-facts">
         <dt>Effect</dt>
         <dd>{EFFECTS[tool.effect]}</dd>
         <dt>Powers</dt>

@@ -66,7 +66,7 @@ function Books({ usage }: { usage: Usage }) {
       <Totals total={usage.total} />
       <Card title="By day">
         {days.length > 1 && <Days rows={days} />}
-        <details class="usage-fold" open={days.length === 1}>
+        <details class="fold" open={days.length === 1}>
           <summary>Days as a table</summary>
           <Numbers label="Usage by day" first="Day" rows={[...days].reverse().filter((row) => row.requests > 0)} />
         </details>
