@@ -54,20 +54,35 @@ class Window:
         self.address = address
         self.faults = []
         self.foreign = []
-        page.on("pageerror", lambda error: self.faults.append(str(error)))
-        page.on("console", self._hear)
         page.on("request", self._see)
 
-    def _hear(self, message):
-        if message.type == "error":
-            self.faults.append(message.text)
+    async def listen(self):
+        """Hear of scripts that fail and of what the policy refuses.
+
+        The driver does not tell of a page's own scripts; the browser's protocol does.
+        """
+        session = await self.page.context.new_cdp_session(self.page)
+        session.on("Runtime.exceptionThrown", self._failed)
+        session.on("Log.entryAdded", self._logged)
+        await session.send("Runtime.enable")
+        await session.send("Log.enable")
+
+    def _failed(self, told):
+        self.faults.append(json.dumps(told["exceptionDetails"])[:1000])
+
+    def _logged(self, told):
+        if told["entry"]["level"] == "error":
+            self.faults.append(told["entry"]["text"])
 
     def _see(self, request):
         if not request.url.startswith((self.address, "blob:", "data:")):
             self.foreign.append(request.url)
 
     async def go(self, place):
+        # From nowhere: from another place, what is shown at first is the page that was there.
+        await self.page.goto("about:blank")
         await self.page.goto(f"{self.address}/#/{place}")
+        await expect(self.page.locator(".page, .chat")).to_have_count(1)
         await expect(self.page.locator(".loading")).to_have_count(0)
 
     def button(self, name):
@@ -106,7 +121,9 @@ def open_window(browser, server):
 
     async def open_one(size=DESK, theme="light"):
         context = await browser.new_context(viewport=size, color_scheme=theme)
-        return Window(await context.new_page(), server.address)
+        window = Window(await context.new_page(), server.address)
+        await window.listen()
+        return window
 
     return open_one
 
@@ -141,6 +158,17 @@ async def _violations(page):
         for each in found["violations"]
         for node in each["nodes"]
     ]
+
+
+async def test_a_script_that_fails_would_be_heard(open_window):
+    window = await open_window()
+    await window.go("usage")
+    await window.page.get_by_role("button", name="Today").evaluate(
+        "each => each.addEventListener('click', () => { throw new Error('a broken wing'); })"
+    )
+    await window.button("Today").click()
+    await expect(window.button("Today")).to_have_attribute("aria-pressed", "true")
+    assert any("a broken wing" in fault for fault in window.faults)
 
 
 async def test_a_tool_says_what_it_does_and_what_it_takes(window):
@@ -235,8 +263,8 @@ async def test_activity_is_live_and_leads_to_the_timeline_of_a_turn(window):
     await window.says("Calls list_files")
     async with httpx2.AsyncClient(base_url=window.address, trust_env=False, timeout=60) as client:
         await client.post("/api/chat/egrets", json={"message": "list what is new"})
-    first = window.page.locator(".feed-line", has_text="list what is new")
-    await first.get_by_role("link", name=re.compile("^Timeline")).click()
+    lines = window.page.locator(".feed-line", has_text="list what is new")
+    await lines.first.get_by_role("link", name=re.compile("^Timeline")).click()
 
     spans = window.page.locator(".span-name")
     await expect(spans.filter(has_text="list_files")).to_have_count(1)
@@ -245,7 +273,7 @@ async def test_activity_is_live_and_leads_to_the_timeline_of_a_turn(window):
 
 async def test_activity_can_be_narrowed_down(window):
     await window.go("activity")
-    await window.page.get_by_label("Show").select_option("calls")
+    await window.page.get_by_label("Show", exact=True).select_option("calls")
     await window.says("list_files came back")
     await expect(window.page.locator(".feed-words", has_text="Message")).to_have_count(0)
 
