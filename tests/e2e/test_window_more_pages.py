@@ -140,13 +140,20 @@ async def window(open_window):
 @pytest.mark.parametrize("size", [DESK, PHONE], ids=["desk", "phone"])
 async def test_every_page_can_be_used_by_everybody(open_window, size, theme):
     window = await open_window(size, theme)
-    for place in PAGES:
+    for place in (*PAGES, await _turn(window.address)):
         await window.go(place)
         wide = await window.page.evaluate("document.documentElement.scrollWidth")
         assert wide <= size["width"], f"{place} is wider than the window"
         assert await _violations(window.page) == [], place
     assert window.faults == []
     assert window.foreign == []
+
+
+async def _turn(address):
+    """Where the timeline of a turn is."""
+    async with httpx2.AsyncClient(base_url=address, trust_env=False) as client:
+        found = (await client.get("/api/activity", params={"type": "tool_call"})).json()
+    return f"activity/herons/{found['activity'][-1]['turn_id']}"
 
 
 async def _violations(page):
@@ -177,9 +184,9 @@ async def test_a_tool_says_what_it_does_and_what_it_takes(window):
     await window.page.get_by_role("link", name=re.compile("^read_file")).click()
 
     await window.says("Changes nothing; it may be repeated.")
-    table = window.page.get_by_role("region", name="Arguments")
-    await expect(table).to_contain_text("offset_line")
-    await expect(table).to_contain_text("whole number")
+    found = window.page.get_by_role("list", name="Arguments")
+    await expect(found).to_contain_text("offset_line")
+    await expect(found).to_contain_text("whole number from 1 to 2000")
 
 
 async def test_a_tool_that_nobody_knows_is_not_there(window):
@@ -256,6 +263,22 @@ async def test_usage_is_shown_as_bars_and_as_a_table(window):
     await window.button("Today").click()
     await expect(window.button("Today")).to_have_attribute("aria-pressed", "true")
     await expect(window.page.get_by_role("region", name="Usage by session")).to_be_visible()
+
+
+async def test_what_cannot_be_read_says_so_and_can_be_asked_for_again(window):
+    refusal = {"type": "error", "code": "internal", "message": "The books burn.", "hint": "Wait."}
+
+    async def refuse(route):
+        await route.fulfill(status=500, json=refusal)
+
+    await window.page.route("**/api/usage*", refuse)
+    await window.go("usage")
+    await expect(window.page.get_by_role("alert")).to_contain_text("The books burn.")
+    await window.page.unroute("**/api/usage*")
+    await window.button("Try again").click()
+    await expect(window.page.get_by_role("region", name="Usage by model")).to_be_visible()
+    # The browser tells of the answer by itself.
+    window.faults = [each for each in window.faults if "status of 500" not in each]
 
 
 async def test_activity_is_live_and_leads_to_the_timeline_of_a_turn(window):

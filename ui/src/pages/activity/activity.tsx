@@ -45,7 +45,7 @@ function Feed() {
   return (
     <div class="page">
       <div class="row spread">
-        <p class="soft grow">{link.value === "open" ? "What happens in your sessions comes here by itself." : "Not connected; what is shown may be old."}</p>
+        <p class="soft lead">{link.value === "open" ? "What happens in your sessions comes here by itself." : "Not connected; what is shown may be old."}</p>
         <div class="activity-filter">
           <Select label="Show" value={filter} onChange={setFilter} options={FILTERS.map(({ id, title }) => ({ value: id, label: title }))} />
         </div>

@@ -21,7 +21,7 @@ function later(one: Event, other: Event): number {
 /** The kinds of events that can be chosen. */
 export const FILTERS: readonly { id: string; title: string; types: readonly string[] }[] = [
   { id: "all", title: "Everything", types: [] },
-  { id: "said", title: "Messages and answers", types: ["message", "done"] },
+  { id: "said", title: "Messages and answers", types: ["message", "text"] },
   { id: "calls", title: "Tool calls", types: ["tool_call", "tool_result"] },
   { id: "questions", title: "Approvals", types: ["approval_request", "approval_resolved"] },
   { id: "trouble", title: "Trouble", types: ["error", "limit", "stopped", "model_fallback", "prompt_truncated"] },

@@ -39,6 +39,15 @@ describe("the timeline of a turn", () => {
     expect(timelineOf(events, 0)).toMatchObject({ length: 901, ended: "done" });
   });
 
+  it("lets a step that speaks first and calls then be one step", () => {
+    const events = [message(0), at(200, { type: "text" }), call(300, "a"), result(400, "a", 40), done(500)];
+    expect(told(events)).toEqual([
+      ["model", "Step 1", 0, 300],
+      ["call", "shell", 360, 400, "done"],
+      ["model", "Step 2", 400, 500],
+    ]);
+  });
+
   it("asks the model again only when all calls of a step have come back", () => {
     const events = [message(0), call(10, "a"), call(11, "b"), result(30, "a", 20), result(90, "b", 79), done(100)];
     expect(told(events)).toEqual([

@@ -49,6 +49,8 @@ class Builder {
   /** Since when the model is asked; null while something else goes on. */
   private asked: number | null = 0;
   private steps = 0;
+  /** The step whose words were heard, and which may still go on to call something. */
+  private spoke: Span | null = null;
   private ended = "";
   private last = 0;
 
@@ -85,11 +87,13 @@ class Builder {
         this.asked = this.running.size > 0 ? null : at;
         break;
       case "text":
-        if (this.asked !== null) this.model(at);
+        if (this.asked !== null) this.spoke = this.model(at);
         break;
       case "tool_call":
         if (this.asked !== null) this.model(at);
+        else if (this.spoke) this.spoke.end = at;
         this.asked = null;
+        this.spoke = null;
         this.begin(event.tool_call_id, "call", event.tool, at);
         break;
       case "approval_request":
@@ -118,10 +122,11 @@ class Builder {
     if (this.running.size === 0) this.asked = at;
   }
 
-  private model(at: number, open = false): void {
+  private model(at: number, open = false): Span {
     this.steps += 1;
-    this.add("model", `Step ${this.steps}`, this.asked ?? at, at, open);
+    const span = this.add("model", `Step ${this.steps}`, this.asked ?? at, at, open);
     this.asked = null;
+    return span;
   }
 
   private end(type: string, at: number): void {
@@ -129,6 +134,7 @@ class Builder {
     for (const span of this.running.values()) Object.assign(span, { end: at, open: false, outcome: type });
     this.running.clear();
     this.asked = null;
+    this.spoke = null;
     this.ended = type;
   }
 

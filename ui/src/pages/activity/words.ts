@@ -3,7 +3,8 @@
 import type { IconName } from "../../parts/icon";
 import type { Tone } from "../../parts/tag";
 import { plain } from "../../parts/words";
-import type { Event } from "../../wire/events";
+import { tokens } from "../../parts/amount";
+import type { Event, TurnDone } from "../../wire/events";
 
 /** An event, ready to be drawn. */
 export interface Told {
@@ -63,7 +64,7 @@ export function toldOf(event: Event): Told {
     case "skill":
       return { icon: "spark", what: `Skill ${event.name} ${event.change}`, more: short(event.note) };
     case "done":
-      return { icon: "check", what: "Done", more: short(event.text), tone: "good" };
+      return { icon: "check", what: "Done", more: spent(event), tone: "good" };
     case "stopped":
       return { icon: "stop", what: "Stopped", more: "" };
     case "limit":
@@ -77,6 +78,10 @@ export function toldOf(event: Event): Told {
 }
 
 const OUTCOMES: Record<string, string> = { done: "came back", failed: "failed", denied: "was denied", uncertain: "was cut off" };
+
+function spent({ model, usage }: TurnDone): string {
+  return `${model}, ${tokens(usage.input_tokens + usage.output_tokens)} tokens`;
+}
 
 function count(number: number, one: string, many: string): string {
   return number === 1 ? `1 ${one} came to mind` : `${number} ${many} came to mind`;

@@ -36,7 +36,7 @@ describe("the next request", () => {
       "2 messages before these are not looked at.",
       "1 message left out.",
       "1 message shortened.",
-      "1 tool not offered; the agent can search for them.",
+      "1 tool not offered.",
     ]);
   });
 });

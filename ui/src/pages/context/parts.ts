@@ -89,7 +89,7 @@ export function leftOut(told: Pick<ContextTold, "history" | "tools" | "earlier" 
     told.earlier > 0 && `${count(told.earlier, "message")} before these are not looked at.`,
     gone > 0 && `${count(gone, "message")} left out.`,
     cut > 0 && `${count(cut, "message")} shortened.`,
-    tools > 0 && `${count(tools, "tool")} not offered; the agent can search for them.`,
+    tools > 0 && `${count(tools, "tool")} not offered.`,
     short > 0 && `${count(short, "tool")} offered with one sentence each.`,
     told.degraded,
   ].filter((each): each is string => typeof each === "string" && each !== "");

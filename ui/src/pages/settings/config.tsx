@@ -32,7 +32,7 @@ export function Config() {
         </p>
       )}
       <div class="row">
-        <div class="grow">
+        <div class="lead">
           <Search label="Search settings" value={search} onInput={setSearch} />
         </div>
         <label class="row">

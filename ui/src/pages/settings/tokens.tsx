@@ -42,7 +42,7 @@ export function Tokens() {
   return (
     <>
       <div class="row spread">
-        <p class="soft grow">A token lets a program or a browser come in. The server keeps no secret, only its trace.</p>
+        <p class="soft lead">A token lets a program or a browser come in. The server keeps no secret, only its trace.</p>
         <Button icon="plus" kind="main" onClick={() => setMaking(true)}>
           Make a token
         </Button>

@@ -28,7 +28,7 @@ export function Skills() {
   return (
     <div class="stack">
       <div class="row">
-        <div class="grow">
+        <div class="lead">
           <Search label="Search skills" value={search} onInput={setSearch} />
         </div>
         <BringIn onDone={again} />

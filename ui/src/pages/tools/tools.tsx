@@ -37,7 +37,7 @@ function Overview() {
   return (
     <div class="page">
       <div class="row spread">
-        <p class="soft grow">Tools are shipped. Skills are made, by the agent or by you, and wait for your word.</p>
+        <p class="soft lead">Tools are shipped. Skills are made, by the agent or by you, and wait for your word.</p>
         <Button icon="plus" kind="main" onClick={() => go("tools", MAKE)}>
           Make a skill
         </Button>

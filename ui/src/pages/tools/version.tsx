@@ -36,7 +36,7 @@ export function VersionView({ version, path }: { version: Version; path: string 
           <div class="stack">
             <Arguments schema={version.interface.parameters} />
             <p class="soft">
-              It returns {returns ? inWords(returns, returns) : "anything"}. A call may take {version.limits.timeout} s and{" "}
+              Result: {returns ? inWords(returns, returns) : "anything"}. A call may take {version.limits.timeout} s and{" "}
               {version.limits.memory} MB.{" "}
               {version.safe_mode ? `It may import ${imports(version.allowed_imports)}.` : "It may import any module."}
             </p>

@@ -33,7 +33,7 @@ describe("the books", () => {
   });
 
   it("have a round number at the top", () => {
-    expect([0, 3, 12, 51, 100].map(ceilingOf)).toEqual([1, 5, 20, 100, 100]);
+    expect([0, 3, 12, 51, 100].map(ceilingOf)).toEqual([1, 3, 15, 60, 100]);
   });
 
   it("name a day without moving it to another zone", () => {

@@ -80,5 +80,5 @@ export function largest(rows: readonly Row[]): Row[] {
 export function ceilingOf(most: number): number {
   if (most <= 0) return 1;
   const power = 10 ** Math.floor(Math.log10(most));
-  return [1, 2, 5, 10].map((step) => step * power).find((each) => each >= most) ?? most;
+  return [1, 1.5, 2, 3, 4, 5, 6, 8, 10].map((step) => step * power).find((each) => each >= most) ?? most;
 }

@@ -5,13 +5,16 @@ import { barsOf, ceilingOf, type Row } from "./books";
 
 const HIGH = 160;
 const STEP = 20;
-const WIDE = 14;
+/** With few days, slimmer bars: a block says no more than a bar. */
+const FEW = 10;
 
 /** A bar for each day: read below, written above. */
 export function Days({ rows }: { rows: readonly Row[] }) {
   const most = Math.max(...rows.map((row) => row.total_tokens));
   const top = ceilingOf(most);
   const scale = (most / top) * HIGH;
+  const wide = rows.length <= FEW ? STEP / 3 : STEP * 0.7;
+  const inset = (STEP - wide) / 2;
   return (
     <figure class="chart">
       <div class="chart-scale soft small" aria-hidden="true">
@@ -27,12 +30,12 @@ export function Days({ rows }: { rows: readonly Row[] }) {
           <g key={bar.key}>
             <title>{said(rows[index]!)}</title>
             <rect class="chart-hit" x={index * STEP} y={0} width={STEP} height={HIGH} />
-            <rect class="chart-read" x={index * STEP + 3} y={HIGH - bar.input * scale} width={WIDE} height={bar.input * scale} />
+            <rect class="chart-read" x={index * STEP + inset} y={HIGH - bar.input * scale} width={wide} height={bar.input * scale} />
             <rect
               class="chart-written"
-              x={index * STEP + 3}
+              x={index * STEP + inset}
               y={HIGH - (bar.input + bar.output) * scale}
-              width={WIDE}
+              width={wide}
               height={bar.output * scale}
             />
           </g>

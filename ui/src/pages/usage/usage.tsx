@@ -106,17 +106,19 @@ function Totals({ total }: { total: Total }) {
 function Numbers({ label, first, rows }: { label: string; first: string; rows: readonly Row[] }) {
   const count = (number: number) => number.toLocaleString("en");
   return (
-    <Table<Row>
-      label={label}
-      rows={rows}
-      rowKey={(row) => row.key}
-      columns={[
-        { title: first, cell: (row) => (row.link ? <a href={row.link}>{row.label}</a> : row.label) },
-        { title: "Requests", cell: (row) => count(row.requests), number: true },
-        { title: "Read", cell: (row) => count(row.input_tokens), number: true },
-        { title: "Written", cell: (row) => count(row.output_tokens), number: true },
-        { title: "Cost", cell: (row) => (row.cost === null ? "–" : money(row.cost)), number: true },
-      ]}
-    />
+    <div class="numbers">
+      <Table<Row>
+        label={label}
+        rows={rows}
+        rowKey={(row) => row.key}
+        columns={[
+          { title: first, cell: (row) => (row.link ? <a href={row.link}>{row.label}</a> : row.label) },
+          { title: "Requests", cell: (row) => count(row.requests), number: true },
+          { title: "Read", cell: (row) => count(row.input_tokens), number: true },
+          { title: "Written", cell: (row) => count(row.output_tokens), number: true },
+          { title: "Cost", cell: (row) => (row.cost === null ? "–" : money(row.cost)), number: true },
+        ]}
+      />
+    </div>
   );
 }
