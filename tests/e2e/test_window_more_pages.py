@@ -167,9 +167,11 @@ async def _violations(page):
     ]
 
 
-async def test_a_script_that_fails_would_be_heard(open_window):
+async def test_a_script_that_fails_and_a_picture_without_words_would_be_noticed(open_window):
     window = await open_window()
     await window.go("usage")
+    await window.page.locator(".page").evaluate("each => each.append(new Image(20, 20))")
+    assert [each[0] for each in await _violations(window.page)] == ["image-alt"]
     await window.page.get_by_role("button", name="Today").evaluate(
         "each => each.addEventListener('click', () => { throw new Error('a broken wing'); })"
     )

@@ -63,7 +63,7 @@ function SettingLine({ setting, onEdit }: { setting: Setting; onEdit: () => void
       <div class="rows-main">
         <div class="row">
           <span class="mono rows-name">{setting.key}</span>
-          {setting.origin !== "default" && <Tag tone="accent">{setting.origin}</Tag>}
+          <Tag tone={setting.origin === "default" ? undefined : "accent"}>{setting.origin}</Tag>
           {setting.pending !== null && <Tag tone="warn">{shown(setting.pending)} after a restart</Tag>}
         </div>
         <div class="setting-value">{value ? <code>{value}</code> : <span class="soft small">not set</span>}</div>
