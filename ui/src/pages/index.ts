@@ -9,6 +9,8 @@ export interface Page {
   path: string;
   title: string;
   icon: IconName;
+  /** Whether it is reached from other pages only, because it needs something to be about. */
+  inner?: true;
   /** Its component: the file's default export. */
   load: () => Promise<{ default: ComponentType }>;
 }
@@ -17,8 +19,13 @@ export const PAGES: readonly Page[] = [
   { path: "chat", title: "Chat", icon: "chat", load: () => import("./chat/chat") },
   { path: "tasks", title: "Tasks", icon: "tasks", load: () => import("./tasks/tasks") },
   { path: "memory", title: "Memory", icon: "memory", load: () => import("./memory/memory") },
+  { path: "tools", title: "Tools & skills", icon: "tools", load: () => import("./tools/tools") },
+  { path: "usage", title: "Usage", icon: "usage", load: () => import("./usage/usage") },
+  { path: "activity", title: "Activity", icon: "activity", load: () => import("./activity/activity") },
   { path: "files", title: "Files", icon: "files", load: () => import("./files/files") },
   { path: "approvals", title: "Approvals", icon: "approvals", load: () => import("./approvals/approvals") },
+  { path: "settings", title: "Settings", icon: "settings", load: () => import("./settings/settings") },
+  { path: "context", title: "What the agent sees", icon: "context", inner: true, load: () => import("./context/context") },
 ];
 
 /** Where somebody lands who names no page. */

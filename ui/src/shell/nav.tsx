@@ -9,7 +9,7 @@ export function Nav({ onGo }: { onGo?: () => void }) {
   const current = place.value.page;
   return (
     <ul class="nav">
-      {PAGES.map((page) => (
+      {PAGES.filter((page) => !page.inner).map((page) => (
         <li key={page.path}>
           <a
             class="nav-link"

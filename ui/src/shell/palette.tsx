@@ -88,7 +88,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
 function targets(text: string, list: SessionList | null): Target[] {
   const wanted = text.trim().toLowerCase();
   const fresh: Target = { key: "new", icon: "plus", label: "New session", note: "", go: () => go("chat", newSession()) };
-  const pages: Target[] = PAGES.map((page) => ({
+  const pages: Target[] = PAGES.filter((page) => !page.inner).map((page) => ({
     key: `page-${page.path}`,
     icon: page.icon,
     label: page.title,

@@ -29,6 +29,7 @@ export function sessionChoices(session: SessionTold, onDo: (doing: Doing) => voi
       icon: "activity",
       onChoose: () => void setMode(session),
     },
+    { label: "What the agent sees", icon: "context", onChoose: () => go("context", session.id) },
     { label: "Fork", icon: "fork", onChoose: () => void fork(session) },
     { label: "Export as Markdown", icon: "download", onChoose: () => takeOut(session, "md") },
     { label: "Export as JSON lines", icon: "download", onChoose: () => takeOut(session, "jsonl") },

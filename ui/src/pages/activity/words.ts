@@ -1,0 +1,88 @@
+/** What an event says in one line. Pure. */
+
+import type { IconName } from "../../parts/icon";
+import type { Tone } from "../../parts/tag";
+import { plain } from "../../parts/words";
+import { tokens } from "../../parts/amount";
+import type { Event, TurnDone } from "../../wire/events";
+
+/** An event, ready to be drawn. */
+export interface Told {
+  icon: IconName;
+  what: string;
+  more: string;
+  tone?: Tone;
+}
+
+const LONGEST = 200;
+
+function short(text: string): string {
+  const words = plain(text.slice(0, LONGEST * 2));
+  return words.length > LONGEST ? `${words.slice(0, LONGEST)}…` : words;
+}
+
+/** What happened. */
+export function toldOf(event: Event): Told {
+  switch (event.type) {
+    case "message":
+      return { icon: "user", what: "Message", more: short(event.content) };
+    case "resumed":
+      return { icon: "retry", what: "Taken up again", more: event.attempt > 1 ? `for the ${event.attempt}th time` : "" };
+    case "tool_call":
+      return { icon: "tools", what: `Calls ${event.tool}`, more: short(JSON.stringify(event.input)) };
+    case "tool_result":
+      return {
+        icon: event.success ? "check" : "warning",
+        what: `${event.tool} ${OUTCOMES[event.outcome] ?? event.outcome}`,
+        more: short(event.result_preview),
+        ...(event.success ? {} : { tone: "bad" as const }),
+      };
+    case "approval_request":
+      return { icon: "approvals", what: `Asks whether ${event.tool} may run`, more: short(event.question), tone: "warn" };
+    case "approval_resolved":
+      return { icon: "approvals", what: event.allowed ? "Allowed" : "Denied", more: short(event.reason) };
+    case "client_call":
+      return { icon: "tools", what: `The client runs ${event.tool}`, more: "" };
+    case "recalled":
+      return { icon: "memory", what: count(event.memories.length, "memory", "memories"), more: short(event.memories.map((each) => each.text).join(" · ")) };
+    case "text":
+      return { icon: "chat", what: "Says", more: short(event.text) };
+    case "task_update":
+      return { icon: "tasks", what: "Tasks", more: short(event.summary) };
+    case "model_fallback":
+      return { icon: "warning", what: `${event.answered} answered for ${event.asked}`, more: short(event.reason), tone: "warn" };
+    case "prompt_truncated":
+      return { icon: "warning", what: "The beginning was cut off", more: short(event.hint), tone: "warn" };
+    case "model_changed":
+      return { icon: "box", what: "Another model", more: event.model };
+    case "mode_changed":
+      return { icon: "activity", what: "Another mode", more: event.mode.replace("_", " ") };
+    case "renamed":
+      return { icon: "edit", what: "Renamed", more: short(event.title) };
+    case "cleared":
+      return { icon: "spark", what: "The model begins anew", more: "" };
+    case "skill":
+      return { icon: "spark", what: `Skill ${event.name} ${event.change}`, more: short(event.note) };
+    case "done":
+      return { icon: "check", what: "Done", more: spent(event), tone: "good" };
+    case "stopped":
+      return { icon: "stop", what: "Stopped", more: "" };
+    case "limit":
+      return { icon: "warning", what: "A limit ended it", more: short(event.text), tone: "warn" };
+    case "error":
+      return { icon: "warning", what: "Failed", more: short(event.message), tone: "bad" };
+    default:
+      // A server that is younger than this page may tell of more.
+      return { icon: "info", what: (event as { type: string }).type.replace(/_/g, " "), more: "" };
+  }
+}
+
+const OUTCOMES: Record<string, string> = { done: "came back", failed: "failed", denied: "was denied", uncertain: "was cut off" };
+
+function spent({ model, usage }: TurnDone): string {
+  return `${model}, ${tokens(usage.input_tokens + usage.output_tokens)} tokens`;
+}
+
+function count(number: number, one: string, many: string): string {
+  return number === 1 ? `1 ${one} came to mind` : `${number} ${many} came to mind`;
+}

@@ -1,0 +1,119 @@
+/** The skills there are, and what waits. */
+
+import { useRef, useState } from "preact/hooks";
+import { Button } from "../../parts/button";
+import { Empty, Loading } from "../../parts/empty";
+import { Failure } from "../../parts/failure";
+import { Search } from "../../parts/field";
+import { Icon } from "../../parts/icon";
+import { Tag } from "../../parts/tag";
+import { tell, tellFailure } from "../../parts/toast";
+import { href } from "../../router";
+import { useAsked } from "../../state/asked";
+import { api } from "../../wire/api";
+import type { SkillList, SkillTold, VersionList } from "./shapes";
+import { callsOf, firstSentence, stateOf } from "./words";
+
+const PAGE = 50;
+
+export function Skills() {
+  const [search, setSearch] = useState("");
+  const [limit, setLimit] = useState(PAGE);
+  const { answer, error, again } = useAsked(
+    (signal) => api.get<SkillList>("/api/skills", { q: search.trim(), limit }, signal),
+    [search, limit],
+  );
+  if (error) return <Failure error={error} onRetry={again} />;
+  if (!answer) return <Loading what="Looking for skills" />;
+  return (
+    <div class="stack">
+      <div class="row">
+        <div class="lead">
+          <Search label="Search skills" value={search} onInput={setSearch} />
+        </div>
+        <BringIn onDone={again} />
+        <a class="button" href="/api/skills/export" download="skills.py">
+          <Icon name="download" />
+          Export
+        </a>
+      </div>
+      {answer.waiting > 0 && (
+        <p class="note" role="status">
+          <Icon name="approvals" />
+          {answer.waiting === 1 ? "One skill waits for your word." : `${answer.waiting} skills wait for your word.`}
+        </p>
+      )}
+      {answer.skills.length === 0 && (
+        <Empty icon="spark" title={search ? "No skill is called like that." : "There are no skills yet."}>
+          {!search && <p>A skill is a small Python function that the agent can call. The agent proposes some by itself; you can make one here, or import a module.</p>}
+        </Empty>
+      )}
+      <ul class="lines">
+        {answer.skills.map((skill) => (
+          <SkillLine key={skill.name} skill={skill} />
+        ))}
+      </ul>
+      {answer.next !== null && (
+        <Button kind="quiet" onClick={() => setLimit(limit + PAGE)}>
+          Show more of {answer.total}
+        </Button>
+      )}
+    </div>
+  );
+}
+
+function SkillLine({ skill }: { skill: SkillTold }) {
+  const { word, tone } = stateOf(skill);
+  return (
+    <li>
+      <a class="line" href={href("tools", skill.name)}>
+        <span class="line-main">
+          <span class="mono line-name">{skill.name}</span>
+          <span class="soft small">{firstSentence(skill.description)}</span>
+        </span>
+        <span class="row line-tags">
+          <span class="soft small">{callsOf(skill)}</span>
+          {skill.proposed !== null && <Tag tone="warn">version {skill.proposed} waits</Tag>}
+          <Tag tone={tone}>{word}</Tag>
+        </span>
+      </a>
+    </li>
+  );
+}
+
+/** A module from a file, all functions of which are proposed. */
+function BringIn({ onDone }: { onDone: () => void }) {
+  const file = useRef<HTMLInputElement>(null);
+  const [busy, setBusy] = useState(false);
+  const bring = async (chosen: File) => {
+    setBusy(true);
+    try {
+      const { versions } = await api.post<VersionList>("/api/skills/import", { source: await chosen.text() });
+      tell(versions.length === 1 ? "One skill was brought in; it waits for your word." : `${versions.length} skills were brought in; they wait for your word.`);
+      onDone();
+    } catch (error) {
+      tellFailure(error);
+    }
+    setBusy(false);
+  };
+  return (
+    <>
+      <input
+        ref={file}
+        type="file"
+        accept=".py,text/x-python"
+        class="unseen"
+        tabIndex={-1}
+        aria-label="A Python module to import"
+        onChange={(event) => {
+          const [chosen] = event.currentTarget.files ?? [];
+          if (chosen) void bring(chosen);
+          event.currentTarget.value = "";
+        }}
+      />
+      <Button icon="plus" disabled={busy} onClick={() => file.current?.click()}>
+        {busy ? "Trying them" : "Import"}
+      </Button>
+    </>
+  );
+}
