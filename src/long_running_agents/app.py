@@ -9,13 +9,13 @@ import pydantic_ai
 from pydantic_ai.models import Model
 from pydantic_ai.toolsets import AbstractToolset
 
+from long_running_agents.agent.contexts import ContextService
 from long_running_agents.agent.driving import WORK, TurnDriver
-from long_running_agents.agent.history import View
 from long_running_agents.agent.hub import Hub
 from long_running_agents.agent.onlookers import Onlookers
-from long_running_agents.agent.recall import Recall, RecallSettings
+from long_running_agents.agent.recall import Recall
 from long_running_agents.agent.remembering import Remembering
-from long_running_agents.agent.run_settings import run_settings
+from long_running_agents.agent.run_settings import recall_of, run_settings, view_of
 from long_running_agents.agent.runner import RunSettings, TurnRunner
 from long_running_agents.agent.session_models import SessionModels
 from long_running_agents.agent.sessions import SessionService
@@ -24,7 +24,6 @@ from long_running_agents.agent.turns import TurnService
 from long_running_agents.clock import SystemClock
 from long_running_agents.config import Loaded, Settings, load
 from long_running_agents.domain.fitting import WindowOf
-from long_running_agents.domain.history import Window
 from long_running_agents.domain.lack import Lack
 from long_running_agents.domain.ports import Clock
 from long_running_agents.domain.turn import Turn
@@ -66,6 +65,8 @@ class App:
     database: Database
     sessions: SessionService
     turns: TurnService
+    contexts: ContextService
+    """What models would be shown next."""
     driver: TurnDriver
     """Drives the turns of all owners."""
     hands: AllHands
@@ -264,7 +265,7 @@ def _assemble(
         runner=runner,
         models=models,
         chosen=chosen,
-        view=_view(loaded.settings),
+        view=view_of(loaded.settings),
         onlookers=onlookers,
     )
     return App(
@@ -279,6 +280,9 @@ def _assemble(
             switched=chosen.switch,
         ),
         turns=TurnService(database, hub, clock, driver, loaded.settings.owner),
+        contexts=ContextService(
+            database, clock, runner, models, view_of(loaded.settings), loaded.settings.owner
+        ),
         driver=driver,
         hands=parts.hands,
         onlookers=onlookers,
@@ -325,7 +329,7 @@ def _recall(settings: Settings, hub: Hub, remembering: Remembering | None) -> Re
     return Recall(
         remembering.memories,
         hub,
-        RecallSettings(most=settings.memory.top_k, tokens=settings.memory.recall_tokens),
+        recall_of(settings),
         agent=settings.agent.name,
         ready=remembering.ready,
     )
@@ -383,11 +387,4 @@ def _models(
         client,
         Embedded(Home(loaded.home).models),
         known=findings,
-    )
-
-
-def _view(settings: Settings) -> View:
-    return View(
-        window=Window(settings.sessions.max_history_messages),
-        tokens=settings.sessions.max_history_tokens,
     )

@@ -241,3 +241,17 @@ async def test_no_tool_of_the_agent_reaches_the_file(tmp_path):
         told_all = json.dumps(await results(app))
         assert "mcpServers" not in told_all
     assert (tmp_path / "mcp.json").read_text() == before
+
+
+async def test_a_look_at_what_would_be_offered_starts_no_server(tmp_path):
+    write(tmp_path, plain=plain(tmp_path, {"name": "echo"}))
+    async with make_app(tmp_path, model=ScriptedModel([]), **NO_RECALL) as app:
+        before = (await app.contexts.next(SESSION, "Echo this")).context
+        assert app.servers.named("plain").status.state is State.IDLE
+        assert not [tool for tool in before.tools if tool.kind == "mcp"]
+        await ready(app, "plain")
+        after = (await app.contexts.next(SESSION, "Echo this")).context
+        foreign = [(tool.name, tool.state) for tool in after.tools if tool.kind == "mcp"]
+        assert foreign == [("plain_echo", "offered")]
+        others = (await app.contexts.of("you").next(SESSION, "Echo this")).context
+        assert not [tool for tool in others.tools if tool.kind == "mcp"]

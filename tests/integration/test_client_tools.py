@@ -201,3 +201,14 @@ async def test_results_without_going_on_are_shown_to_the_next_turn(tmp_path):
         assert (await ended(app, "And?")).answer == "I see."
     parts = [part for message in model.requests[1] for part in message.parts]
     assert "fog" in [part.content for part in parts if part.part_kind == "tool-return"]
+
+
+async def test_what_the_client_brought_is_seen_in_the_next_request_of_its_turn(tmp_path):
+    async with make_app(tmp_path, model=ScriptedModel([calls(looks())])) as app:
+        await ended(app, "Look", terms=terms(LOOK, instructions="Answer in rhyme."))
+        seen = (await app.contexts.next(SESSION)).context
+        fresh = (await app.contexts.next(SESSION, "Another turn")).context
+    assert (seen.instructions[-1].source, fresh.instructions[-1].source) == ("client", "base")
+    assert "Answer in rhyme." in seen.instructions[-1].text
+    assert [tool.name for tool in seen.tools if tool.kind == "client"] == ["look"]
+    assert [tool.name for tool in fresh.tools if tool.kind == "client"] == []

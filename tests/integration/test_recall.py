@@ -204,6 +204,18 @@ async def test_a_forgotten_memory_is_gone_from_what_was_told_about_recalling_it(
         assert "Rex" not in json.dumps([item.model_dump(mode="json") for item in recalled.memories])
 
 
+async def test_a_memory_that_is_switched_off_does_not_come_to_mind(tmp_path):
+    model = ScriptedModel([say("No idea."), say("Rex.")])
+    async with make_app(tmp_path, model=model) as app:
+        written = await app.memories.write(ME, Draft(content="My dog is called Rex."))
+        await app.memories.switch(ME, written.memory.id, enabled=False)
+        await ended(app, "What is my dog called?")
+        assert "Rex" not in shown(model.requests[0])
+        await app.memories.switch(ME, written.memory.id, enabled=True)
+        await ended(app, "What is my dog called?", session=LATER)
+        assert "Rex" in shown(model.requests[1])
+
+
 async def test_deleting_a_session_forgets_its_words_but_not_the_facts(tmp_path):
     model = ScriptedModel([call("write_memory", content="The user's dog is Rex."), say("Yes.")])
     async with make_app(tmp_path, model=model) as app:

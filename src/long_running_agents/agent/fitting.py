@@ -19,15 +19,16 @@ from pydantic_ai.tools import RunContext, ToolDefinition
 from typing_extensions import override
 
 from long_running_agents.agent import view
+from long_running_agents.agent.gauges import Gauge, Gauges
 from long_running_agents.agent.view import Sight
 from long_running_agents.domain import fitting
-from long_running_agents.domain.fitting import Allotment, Conversation, Cut, Role, WindowOf
+from long_running_agents.domain.fitting import Allotment, Conversation, Cut, Item, Role
 from long_running_agents.errors import ConfigError, UsageError
 from long_running_agents.models.listening import Choice
 from long_running_agents.tools import selection
 from long_running_agents.tools.ring import Ask, Ring
 
-_FRAME = 200
+FRAME = 200
 """Tokens for what comes to a request on its way: a server's template, the library's announcements,
 and our note that something is left out."""
 _TOO_LARGE = 413
@@ -43,37 +44,7 @@ _TOO_LONG = (
 )
 
 
-@dataclass(slots=True)
-class Gauge:
-    """What is known of a model's window and its way of counting."""
-
-    window: int | None
-    ratio: float = 1.0
-    """Real tokens for each one that we estimate."""
-    refused: int | None = None
-    """The window as it was learned from a refusal."""
-
-    @property
-    def holds(self) -> int | None:
-        """The window to fit to."""
-        known = [size for size in (self.window, self.refused) if size is not None]
-        return min(known, default=None)
-
-
-class Gauges:
-    """A gauge for each model, kept from turn to turn."""
-
-    def __init__(self, windows: WindowOf) -> None:
-        self._windows = windows
-        self._made: dict[str, Gauge] = {}
-
-    def of(self, choice: Choice) -> Gauge:
-        """The gauge of a model; its window is asked for anew, since servers are reconfigured."""
-        window = self._windows(choice.name) or choice.model.context_window
-        gauge = self._made.setdefault(choice.name, Gauge(window))
-        if gauge.window != window:
-            gauge.window, gauge.refused = window, None
-        return gauge
+_ALL = Cut()
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +54,10 @@ class Fitted:
     messages: list[ModelMessage]
     parameters: ModelRequestParameters
     tokens: int
+    items: Sequence[Item] = ()
+    """What each of the messages that were given would take; empty when none was left out."""
+    cut: Cut = _ALL
+    """How much of them is shown."""
 
 
 class Fitter:
@@ -123,21 +98,29 @@ class Fitter:
         sights = self._look(messages, allotment.result)
         tools, tool_tokens = self._tools(sights, parameters.function_tools, allotment)
         instructions = _instructions(parameters)
-        base = tool_tokens + instructions + _FRAME
+        base = tool_tokens + instructions + FRAME
         room = fitting.room(allotment, base, self.gauge.ratio)
         if not fitting.enough(room):
             raise too_small(allotment, instructions, tool_tokens)
-        shown, size = self._view(messages, allotment, room)
-        return Fitted(shown, replace(parameters, function_tools=tools), base + size)
+        shown, talk, cut = self._view(messages, allotment, room)
+        offered = replace(parameters, function_tools=tools)
+        return Fitted(shown, offered, base + talk.size(cut, room), talk.items, cut)
+
+    @staticmethod
+    def whole(messages: list[ModelMessage], parameters: ModelRequestParameters) -> Fitted:
+        """All of a request, for a model of which nobody knows how much it holds."""
+        # Nothing is left out, so there is nothing to read on in or to search for.
+        offered = selection.others(parameters.function_tools)
+        return Fitted(messages, replace(parameters, function_tools=offered), 0)
 
     def measure(self, messages: Sequence[ModelMessage], parameters: ModelRequestParameters) -> int:
         """Estimate a request as it is."""
-        base = selection.takes(parameters.function_tools) + _instructions(parameters) + _FRAME
+        base = selection.takes(parameters.function_tools) + _instructions(parameters) + FRAME
         return base + sum(fitting.tokens(view.weigh(message)) for message in messages)
 
     def _view(
         self, messages: Sequence[ModelMessage], allotment: Allotment, room: int
-    ) -> tuple[list[ModelMessage], int]:
+    ) -> tuple[list[ModelMessage], Conversation, Cut]:
         size = 0
         # What cannot be put aside, the newest step, may have to be shown shorter.
         for longest in (allotment.result, allotment.result // 4, 0):
@@ -147,7 +130,7 @@ class Fitter:
             if size <= room:
                 cut = self._moved(messages[0], talk, room)
                 shown = view.shown(sights, cut, fitting.digest_room(room) * 3)
-                return shown, talk.size(cut, room)
+                return shown, talk, cut
         raise UsageError(
             f"The newest message takes about {size} tokens, and the model's window of"
             f" {allotment.window} leaves {room} for the conversation.",
@@ -309,9 +292,7 @@ class FittedModel(WrapperModel):
     ) -> Fitted:
         window = self._fitter.gauge.holds
         if window is None:
-            # Nothing is left out, so there is nothing to read on in or to search for.
-            offered = selection.others(parameters.function_tools)
-            return Fitted(messages, replace(parameters, function_tools=offered), 0)
+            return self._fitter.whole(messages, parameters)
         if self._fitted:
             return Fitted(messages, parameters, 0)
         try:
@@ -371,7 +352,7 @@ def check_window(window: int, instructions: str, max_output: int | None) -> None
     allotment = fitting.allot(window, max_output)
     words = fitting.tokens(fitting.weight(instructions))
     needed = selection.takes(selection.core_tools())
-    if not fitting.enough(fitting.room(allotment, words + needed + _FRAME, 1.0)):
+    if not fitting.enough(fitting.room(allotment, words + needed + FRAME, 1.0)):
         raise too_small(allotment, words, needed)
 
 
@@ -381,6 +362,7 @@ def _too_long(refusal: ModelHTTPError) -> bool:
 
 
 def _instructions(parameters: ModelRequestParameters) -> int:
+    """Tokens that the instructions take."""
     parts = parameters.instruction_parts or ()
     return fitting.tokens(sum(fitting.weight(part.content) for part in parts))
 

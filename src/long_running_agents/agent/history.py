@@ -23,8 +23,25 @@ class View:
 
 def read(tx: Transaction, turn: Turn, view: View, now: datetime) -> list[StoredMessage]:
     """The history a turn begins or goes on with, after earlier turns were brought to an end."""
-    _close_earlier(tx, turn, now)
+    for ended, missing in _lacking(tx, turn):
+        messages.append(tx, ended.session_id, ended.id, missing, now)
     return fit(messages.window(tx, turn.session_id, view.window), view.tokens)
+
+
+@dataclass(frozen=True, slots=True)
+class Glance:
+    """What there is to choose from for a turn."""
+
+    stored: list[StoredMessage]
+    """The end of the log."""
+    lacking: list[StoredMessage]
+    """What would be written after it before the turn begins."""
+
+
+def glance(tx: Transaction, turn: Turn, view: View) -> Glance:
+    """What `read` has to choose from with `fit`; nothing is written."""
+    lacking = [message for _, missing in _lacking(tx, turn) for message in missing]
+    return Glance(messages.window(tx, turn.session_id, view.window), lacking)
 
 
 def fit(shown: Sequence[StoredMessage], tokens: int) -> list[StoredMessage]:
@@ -45,14 +62,15 @@ def fit(shown: Sequence[StoredMessage], tokens: int) -> list[StoredMessage]:
     return list(shown[first:])
 
 
-def _close_earlier(tx: Transaction, turn: Turn, now: datetime) -> None:
-    """Give turns that ended early the answers and results their logs lack."""
+def _lacking(tx: Transaction, turn: Turn) -> list[tuple[Turn, list[StoredMessage]]]:
+    """The answers and results that the logs of earlier turns lack which ended early."""
     unfinished: list[Turn] = []
     earlier = turns.before(tx, turn)
     while earlier is not None and earlier.status is not TurnStatus.DONE:
         unfinished.append(earlier)
         earlier = turns.before(tx, earlier)
-    for ended in reversed(unfinished):
+    lacking: list[tuple[Turn, list[StoredMessage]]] = []
+    for ended in reversed([each for each in unfinished if each.status.ended]):
         log = messages.of_turn(tx, ended.id)
         missing = transcript.closing(
             ended, transcript.loaded(log[-1:]), ledger.of_turn(tx, ended.id)
@@ -60,4 +78,5 @@ def _close_earlier(tx: Transaction, turn: Turn, now: datetime) -> None:
         if missing:
             step = log[-1].step if log else 1
             new = [transcript.stored(message, step) for message in missing]
-            messages.append(tx, ended.session_id, ended.id, new, now)
+            lacking.append((ended, new))
+    return lacking

@@ -1,6 +1,10 @@
 """The instructions the model is given: a pure function, the stable parts first."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+
+BASE, CLIENT = "base", "client"
+"""Where the parts of the instructions come from that no file holds."""
 
 _BASE = """\
 You are {name}, an agent that works for one person over many sessions.
@@ -15,18 +19,35 @@ It describes that program and what it wants of the answer. Where it contradicts 
 what stands above holds."""
 
 
-def instructions(name: str, sections: Sequence[tuple[str, str]] = ()) -> str:
-    """Put the instructions together.
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A part of the instructions."""
+
+    source: str
+    """Where it comes from: 'base', 'client', or the name of a file."""
+    text: str
+
+
+def section(source: str, title: str, text: str) -> Section:
+    """A part under a title, such as what SOUL.md says."""
+    return Section(source, f"# {title}\n{text.strip()}")
+
+
+def sections(name: str, files: Sequence[Section] = ()) -> list[Section]:
+    """The parts of the instructions, in their order.
 
     Args:
         name: What the agent calls itself.
-        sections: Titles and texts that follow, such as SOUL.md and USER.md.
+        files: What follows, such as SOUL.md and USER.md.
     """
-    parts = [_BASE.format(name=name)]
-    parts += [f"# {title}\n{text.strip()}" for title, text in sections if text.strip()]
-    return "\n\n".join(parts)
+    return [Section(BASE, _BASE.format(name=name)), *files]
 
 
-def with_client(own: str, brought: str) -> str:
+def with_client(own: Sequence[Section], brought: str) -> list[Section]:
     """Our instructions, then those that the client brought along for this turn."""
-    return f"{own}\n\n{_CLIENT}\n{brought}" if brought else own
+    return [*own, Section(CLIENT, f"{_CLIENT}\n{brought}")] if brought else list(own)
+
+
+def instructions(parts: Sequence[Section]) -> str:
+    """Put the instructions together."""
+    return "\n\n".join(part.text for part in parts)

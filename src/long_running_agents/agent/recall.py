@@ -16,7 +16,7 @@ from long_running_agents.agent.hub import Hub
 from long_running_agents.agent.view import role_of, with_note
 from long_running_agents.domain.events import MemoriesRecalled, RecalledMemory
 from long_running_agents.domain.fitting import Role
-from long_running_agents.domain.memory import Found, Hit, Memory, MemoryId, Query, Viewer
+from long_running_agents.domain.memory import Hit, Memory, MemoryId, Query, Viewer
 from long_running_agents.domain.turn import Turn
 from long_running_agents.memory.memories import Memories
 from long_running_agents.memory.telling import recollection, source
@@ -79,38 +79,58 @@ class Recall:
             window: How many tokens the model holds, if that is known.
             new: Whether the turn has no earlier life.
         """
-        viewer = Viewer(owner=turn.owner, agent=self._agent, session_id=turn.session_id)
-        told = None
-        if not new:
-            told = await self._memories.database.read(lambda tx: _told(tx, viewer, turn))
+        told = None if new else await self._told(turn)
         if told is None:
-            told = await self._recall(viewer, turn, seen)
+            told = await self._find(turn, seen)
+            if told.memories:
+                await self._tell(turn, told)
+        return self._recollection(told, window)
+
+    async def foresee(self, turn: Turn, *, seen: bool, window: int | None) -> "Recollection":
+        """What would come to mind for a turn, or has; nothing is told.
+
+        Args:
+            turn: The turn, which need not have begun.
+            seen: Whether the model is shown the whole session anyway.
+            window: How many tokens the model holds, if that is known.
+        """
+        told = await self._told(turn) or await self._find(turn, seen)
+        return self._recollection(told, window)
+
+    def _recollection(self, told: "Recalled", window: int | None) -> "Recollection":
         tokens = (
             self._settings.tokens if window is None else min(self._settings.tokens, window // 10)
         )
-        text, shown = recollection(told, tokens * _CHARACTERS)
-        return Recollection(text, [source(memory) for memory in shown if memory.trust.foreign])
+        text, shown = recollection(told.memories, tokens * _CHARACTERS)
+        foreign = [source(memory) for memory in shown if memory.trust.foreign]
+        return Recollection(text, foreign, Recalled(shown, told.degraded))
 
-    async def _recall(self, viewer: Viewer, turn: Turn, seen: bool) -> Sequence[Memory]:
+    async def _told(self, turn: Turn) -> "Recalled | None":
+        """What an earlier life of the turn recalled."""
+        viewer = self._viewer(turn)
+        return await self._memories.database.read(lambda tx: _told(tx, viewer, turn))
+
+    def _viewer(self, turn: Turn) -> Viewer:
+        return Viewer(owner=turn.owner, agent=self._agent, session_id=turn.session_id)
+
+    async def _find(self, turn: Turn, seen: bool) -> "Recalled":
         await self._ready()
         query = Query(
             text=turn.prompt[:_LONGEST_QUESTION],
             limit=self._settings.most * 2,
             not_session=turn.session_id if seen else None,
         )
-        found = await self._memories.find(viewer, query)
+        found = await self._memories.find(self._viewer(turn), query)
         _, shown = recollection(
             [hit.memory for hit in relevant(found.hits)][: self._settings.most],
             self._settings.tokens * _CHARACTERS,
         )
-        if shown:
-            await self._tell(turn, found, shown)
-        return shown
+        return Recalled(shown, found.degraded)
 
-    async def _tell(self, turn: Turn, found: Found, shown: Sequence[Memory]) -> None:
+    async def _tell(self, turn: Turn, told: "Recalled") -> None:
         now = self._memories.clock.now()
         event = MemoriesRecalled(
-            memories=[_item(memory) for memory in shown], degraded=found.degraded
+            memories=[item(memory) for memory in told.memories], degraded=told.degraded
         )
         self._hub.publish(
             await self._memories.database.write(
@@ -129,17 +149,28 @@ def relevant(hits: Sequence[Hit]) -> list[Hit]:
     return list(kept.values())
 
 
-def _told(tx: Transaction, viewer: Viewer, turn: Turn) -> list[Memory] | None:
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """What came to mind and is in use, the best first."""
+
+    memories: Sequence[Memory] = ()
+    degraded: str = ""
+    """Why only a part of the search was available; empty when all of it was."""
+
+
+def _told(tx: Transaction, viewer: Viewer, turn: Turn) -> Recalled | None:
     """What an earlier life of the turn recalled, as far as it was not forgotten since."""
     for recorded in events.of_turn(tx, turn.id):
         if isinstance(recorded.event, MemoriesRecalled):
-            ids = [item.id for item in recorded.event.memories]
+            ids = [each.id for each in recorded.event.memories]
             known = memories.many(tx, viewer, ids)
-            return [known[number] for number in ids if number in known]
+            there = [known[number] for number in ids if number in known and known[number].enabled]
+            return Recalled(there, recorded.event.degraded)
     return None
 
 
-def _item(memory: Memory) -> RecalledMemory:
+def item(memory: Memory) -> RecalledMemory:
+    """A memory as those who look on are told of it."""
     return RecalledMemory(
         id=MemoryId(memory.id),
         kind=memory.kind,
@@ -154,21 +185,28 @@ def _item(memory: Memory) -> RecalledMemory:
 class Recollection(Ring):
     """Puts what came to mind after the user's words, at every step of a turn."""
 
-    def __init__(self, text: str, foreign: Sequence[str] = ()) -> None:
+    def __init__(
+        self, text: str, foreign: Sequence[str] = (), recalled: Recalled | None = None
+    ) -> None:
         self.text = text
         self.foreign = foreign
         """Where those of the memories come from that no person of ours told."""
+        self.recalled = recalled or Recalled()
         self._noted: tuple[ModelMessage, ModelMessage] | None = None
 
     @override
     async def request(self, context: ModelRequestContext, ask: Ask) -> ModelResponse:
         if not self.text:
             return await ask(context)
-        messages = list(context.messages)
-        starts = [place for place, one in enumerate(messages) if role_of(one) is Role.START]
-        if starts:
-            messages[starts[-1]] = self._with_text(messages[starts[-1]])
-        return await ask(replace(context, messages=messages))
+        return await ask(replace(context, messages=self.beside(context.messages)))
+
+    def beside(self, messages: Sequence[ModelMessage]) -> list[ModelMessage]:
+        """The messages with what came to mind in its place."""
+        shown = list(messages)
+        starts = [place for place, one in enumerate(shown) if role_of(one) is Role.START]
+        if starts and self.text:
+            shown[starts[-1]] = self._with_text(shown[starts[-1]])
+        return shown
 
     def _with_text(self, message: ModelMessage) -> ModelMessage:
         # The same object each time: whoever measures messages measures each once.

@@ -2,18 +2,22 @@
 
 from dataclasses import replace
 from datetime import timedelta
+from pathlib import Path
 
 from pydantic_ai.models import Model
 from pydantic_ai.settings import ModelSettings
 
 from long_running_agents.agent.fitting import check_window
-from long_running_agents.agent.prompt import instructions
+from long_running_agents.agent.history import View
+from long_running_agents.agent.prompt import Section, instructions, section, sections
+from long_running_agents.agent.recall import RecallSettings
 from long_running_agents.agent.runner import RunSettings
 from long_running_agents.config import Loaded, Settings
 from long_running_agents.config.settings import AgentSettings
 from long_running_agents.config.settings import ModelSettings as ChosenModel
 from long_running_agents.domain.budget import Limits
 from long_running_agents.domain.fitting import WindowOf
+from long_running_agents.domain.history import Window
 from long_running_agents.domain.policy import Rule, Rules, Ruling, Unattended
 from long_running_agents.domain.session import Mode
 from long_running_agents.memory.opening import workspace
@@ -38,13 +42,13 @@ def run_settings(loaded: Loaded, model: Model | None, windows: WindowOf | None) 
             return agent.model.context_window
         return None if windows is None or name is None else windows(name)
 
-    def text(owner: str) -> str:
-        return instructions(agent.name, _character(loaded, owner))
+    def told(owner: str) -> list[Section]:
+        return sections(agent.name, _character(loaded, owner))
 
     if (known := window(own)) is not None:
-        check_window(known, text(loaded.settings.owner), agent.model.max_tokens)
+        check_window(known, instructions(told(loaded.settings.owner)), agent.model.max_tokens)
     return RunSettings(
-        instructions=text,
+        instructions=told,
         windows=window,
         limits=limits_of(agent),
         rules=_rules(loaded.settings),
@@ -109,9 +113,27 @@ def _sampling(chosen: ChosenModel) -> ModelSettings:
     return sampling
 
 
-def _character(loaded: Loaded, owner: str) -> list[tuple[str, str]]:
+def view_of(settings: Settings) -> View:
+    """How much of the past a home's models are shown."""
+    return View(
+        window=Window(settings.sessions.max_history_messages),
+        tokens=settings.sessions.max_history_tokens,
+    )
+
+
+def recall_of(settings: Settings) -> RecallSettings:
+    """How much comes to mind in a home."""
+    return RecallSettings(most=settings.memory.top_k, tokens=settings.memory.recall_tokens)
+
+
+def _character(loaded: Loaded, owner: str) -> list[Section]:
     own = workspace(loaded, owner)
     # The agent is the same for everybody, unless somebody gives it another character.
     soul = own if (own / SOUL).is_file() else workspace(loaded)
     files = [("Who you are", soul / SOUL), ("Who you work for", own / USER)]
-    return [(title, path.read_text(encoding="utf-8")) for title, path in files if path.is_file()]
+    texts = [(title, path, _text(path)) for title, path in files]
+    return [section(path.name, title, text) for title, path, text in texts if text]
+
+
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8").strip() if path.is_file() else ""

@@ -9,18 +9,22 @@ from datetime import timedelta
 
 from pydantic_ai import Agent, AgentRetries, DeferredToolRequests, UsageLimits
 from pydantic_ai.exceptions import AgentRunError
-from pydantic_ai.messages import ModelMessage, ModelResponse
+from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, UserPromptPart
 from pydantic_ai.settings import ModelSettings
+from pydantic_ai.tools import RunContext
 from pydantic_ai.toolsets import AbstractToolset
+from pydantic_ai.usage import RunUsage
 
 from long_running_agents.agent import transcript
-from long_running_agents.agent.fitting import Fitting, Gauges
+from long_running_agents.agent.context import Ahead
+from long_running_agents.agent.fitting import Fitter, Fitting
+from long_running_agents.agent.gauges import Gauges
 from long_running_agents.agent.hub import Hub
 from long_running_agents.agent.ledger import Ledger
 from long_running_agents.agent.limits import BudgetGuard
 from long_running_agents.agent.onlookers import Onlookers
 from long_running_agents.agent.outcome import Answered, Failed, Limited, Outcome, Stopped, Waiting
-from long_running_agents.agent.prompt import with_client
+from long_running_agents.agent.prompt import Section, instructions, with_client
 from long_running_agents.agent.recall import Recall, Recollection
 from long_running_agents.agent.recorder import TurnRecorder
 from long_running_agents.agent.watching import Watching
@@ -40,11 +44,13 @@ from long_running_agents.errors import (
     ModelUnavailable,
     StorageFailed,
 )
+from long_running_agents.models.listening import Choice
 from long_running_agents.models.pricing import PriceList
 from long_running_agents.store.database import Database
+from long_running_agents.tools.candidates import candidates
 from long_running_agents.tools.client import ClientTools
 from long_running_agents.tools.containment import Containment
-from long_running_agents.tools.deps import MakeDeps, TurnDeps
+from long_running_agents.tools.deps import MakeDeps, TurnDeps, for_a_look
 from long_running_agents.tools.gate import Gate
 from long_running_agents.tools.ring import Rings
 
@@ -61,7 +67,7 @@ _RETRIES = AgentRetries(tools=1_000_000, output=3)
 class RunSettings:
     """What the runner needs of the settings."""
 
-    instructions: Callable[[str], str]
+    instructions: Callable[[str], Sequence[Section]]
     """What the agent is told first, by whose turn it is."""
     windows: WindowOf
     limits: Mapping[Mode, Limits]
@@ -157,6 +163,50 @@ class TurnRunner:
         work = asyncio.create_task(self._loop(run, turn.prompt if fresh else None, history))
         return await run.watch(work, stopping)
 
+    async def ahead(
+        self,
+        turn: Turn,
+        history: Sequence[ModelMessage],
+        choice: Choice,
+        *,
+        unsaid: str | None,
+        seen: bool,
+    ) -> Ahead:
+        """What the next request of a turn would be made of; nobody is asked, nothing is kept.
+
+        Args:
+            turn: The turn, which need not have begun.
+            history: What came before, this turn's own messages included.
+            choice: The model that would be asked.
+            unsaid: The newest message, if it is not in the history.
+            seen: Whether the history is the whole session.
+        """
+        client = brought(turn.client_tools)
+        gauge = self._gauges.of(choice)
+        recollection = Recollection("")
+        if self._recall is not None and turn.prompt:
+            recollection = await self._recall.foresee(turn, seen=seen, window=gauge.holds)
+        new = [] if unsaid is None else [ModelRequest(parts=[UserPromptPart(unsaid)])]
+        messages = [*history, *new]
+        look = RunContext(
+            deps=for_a_look(self._deps, turn),
+            model=choice.model,
+            usage=RunUsage(),
+            messages=messages,
+        )
+        tools, hidden = await candidates(self._beside(client), look)
+        return Ahead(
+            model=choice.name,
+            sections=with_client(self._settings.instructions(turn.owner), client.instructions),
+            recollection=recollection,
+            messages=messages,
+            fresh=unsaid is not None,
+            tools=tools,
+            hidden=hidden,
+            fitter=Fitter(gauge, self._allowed(client.names)),
+            settings=self._settings.model,
+        )
+
     async def _recalled(
         self, turn: Turn, choices: Choices, *, seen: bool, new: bool
     ) -> Recollection:
@@ -176,12 +226,18 @@ class TurnRunner:
         return lambda tool: allow is None or tool in allow or tool in client
 
     def _offering(self, client: Brought) -> AbstractContextManager[None]:
-        """Offer the client's tools beside ours; where two have one name, it means its own."""
+        """Offer the client's tools beside ours."""
         if not client.tools:
             return nullcontext()
+        return self._agent.override(toolsets=self._beside(client))
+
+    def _beside(self, client: Brought) -> Sequence[AbstractToolset[TurnDeps]]:
+        """Our tools and the client's; where two have one name, it means its own."""
+        if not client.tools:
+            return self._toolsets
         names = client.names
         ours = [each.filtered(lambda _, tool: tool.name not in names) for each in self._toolsets]
-        return self._agent.override(toolsets=[*ours, ClientTools(client.tools)])
+        return [*ours, ClientTools(client.tools)]
 
     async def _loop(self, run: "_Run", prompt: str | None, history: list[ModelMessage]) -> Outcome:
         own = self._settings.instructions(run.recorder.turn.owner)
@@ -192,7 +248,7 @@ class TurnRunner:
                 deps=self._deps(run.recorder.turn, run.recorder.taint, run.gate.consent),
                 model=run.words.choices()[0].model,
                 model_settings=self._settings.model,
-                instructions=with_client(own, run.client.instructions),
+                instructions=instructions(with_client(own, run.client.instructions)),
                 usage_limits=UsageLimits(request_limit=None),
                 capabilities=[*self._onlookers.inside(), run.rings],
             )

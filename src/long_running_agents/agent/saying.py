@@ -83,7 +83,7 @@ def _answer(place: LoggedMessage, response: ModelResponse) -> Said:
 
 def _asked(place: LoggedMessage, parts: Sequence[ModelRequestPart]) -> Iterator[Said]:
     for part in parts:
-        role, text = _words(part)
+        role, text = words(part)
         result = part if isinstance(part, ToolReturnPart) else None
         yield Said(
             seq=place.seq,
@@ -97,7 +97,8 @@ def _asked(place: LoggedMessage, parts: Sequence[ModelRequestPart]) -> Iterator[
         )
 
 
-def _words(part: ModelRequestPart) -> tuple[Role, str]:
+def words(part: ModelRequestPart) -> tuple[Role, str]:
+    """Who says a part of a request, and what."""
     match part:
         case UserPromptPart(content=str(text)):
             return "user", text

@@ -158,6 +158,10 @@ class MemoryDesk(Protocol):
         """Say what is true instead of a memory; the old wording is kept as history."""
         ...
 
+    async def switch(self, viewer: "Viewer", number: "MemoryId", *, enabled: bool) -> "Memory":
+        """Switch a memory off, so that nothing brings it to mind, or on again."""
+        ...
+
     async def forget(
         self, owner: str, selection: "Selection", *, at_once: bool = False
     ) -> "Forgetting":

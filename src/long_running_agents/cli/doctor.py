@@ -23,7 +23,7 @@ _COLORS = {"ok": "green", "warning": "yellow", "problem": "red"}
 @pass_options
 def doctor(options: Options, deep: bool, as_json: bool) -> int:
     """Check that everything is in order; exit 1 when there is a problem."""
-    from long_running_agents.cli.checks import State, examine_all
+    from long_running_agents.checks import State, examine_all
     from long_running_agents.clock import SystemClock
 
     loaded = options.load()

@@ -42,7 +42,8 @@ def cells(memory: "Memory") -> list[str]:
     """A memory as a row of a table."""
     who = said_by(memory.trust, memory.actor)
     day = f"{memory.event_at.astimezone():%Y-%m-%d}"
-    return [f"#{memory.id}", memory.kind, who, day, memory.content]
+    kind = memory.kind if memory.enabled else f"{memory.kind}, off"
+    return [f"#{memory.id}", kind, who, day, memory.content]
 
 
 def print_memories(found: "Sequence[Memory]") -> None:
@@ -106,6 +107,8 @@ def _facts(memory: "Memory") -> list[tuple[str, str]]:
         facts.append(("valid", f"until {moment(memory.valid_to)}{by}"))
     if memory.expires_at is not None:
         facts.append(("expires", moment(memory.expires_at)))
+    if not memory.enabled:
+        facts.append(("in use", f"no: 'lra memory enable {memory.id}' switches it on"))
     if memory.seen > 1:
         facts.append(("said", f"{memory.seen} times"))
     return facts

@@ -22,6 +22,8 @@ for _command in (
     remembered.show,
     remembering.add,
     remembering.correct,
+    remembering.disable,
+    remembering.enable,
     forgetting.forget,
     forgetting.undo,
     transfer.export,

@@ -51,6 +51,7 @@ source_option = click.option("--source", help="Only what came from here, such as
     show_default=True,
     help="How the parts of the search are put together.",
 )
+@click.option("--disabled", is_flag=True, help="Also what is switched off.")
 @click.option("--why", is_flag=True, help="Show what each part of the search gave.")
 @json_option
 @pass_options
@@ -58,6 +59,7 @@ def search(
     options: Options,
     words: tuple[str, ...],
     limit: int,
+    disabled: bool,
     why: bool,
     as_json: bool,
     **filters: str | None,
@@ -67,7 +69,7 @@ def search(
     WHEN is a day such as 2025-01-31, a time such as 2025-01-31T12:00, or an age such as 90d.
     """
     queries = [" ".join(words)] if words else _lines()
-    blank = _query("", limit, filters)
+    blank = replace(_query("", limit, filters), disabled=disabled)
 
     def tell(found: "Found") -> None:
         if as_json:

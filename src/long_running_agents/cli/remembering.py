@@ -1,4 +1,4 @@
-"""`lra memory add`, `correct`, `reindex`: what a person does to the memory, as the home's owner."""
+"""`lra memory add`, `correct`, `disable` and the like: what a person does, as the home's owner."""
 
 import shlex
 import sys
@@ -16,7 +16,7 @@ from long_running_agents.errors import Denied, UsageError
 
 if TYPE_CHECKING:
     from long_running_agents.cli.desk import MemoryDesk
-    from long_running_agents.domain.memory import Draft, Scope, Viewer, Written
+    from long_running_agents.domain.memory import Draft, Memory, Scope, Viewer, Written
     from long_running_agents.memory.filling import Progress
     from long_running_agents.memory.memories import Memories
 
@@ -161,6 +161,38 @@ def correct(options: Options, number: str, text: str, as_json: bool) -> int:
         return await memories.correct(viewer, key, text)
 
     return _tell(changing_memories(options, work), as_json)
+
+
+@click.command()
+@click.argument("number", metavar="ID")
+@json_option
+@pass_options
+def disable(options: Options, number: str, as_json: bool) -> None:
+    """Switch a memory off: it is kept, and neither search nor recall finds it."""
+    _switch(options, number, as_json, enabled=False)
+
+
+@click.command()
+@click.argument("number", metavar="ID")
+@json_option
+@pass_options
+def enable(options: Options, number: str, as_json: bool) -> None:
+    """Switch a memory on again."""
+    _switch(options, number, as_json, enabled=True)
+
+
+def _switch(options: Options, number: str, as_json: bool, *, enabled: bool) -> None:
+    key = number_of(number)
+
+    async def work(memories: "MemoryDesk", viewer: "Viewer") -> "Memory":
+        return await memories.switch(viewer, key, enabled=enabled)
+
+    memory = changing_memories(options, work)
+    if as_json:
+        print_json(memory)
+    again = f"'lra memory enable {memory.id}' brings it back."
+    state = "It is in use." if memory.enabled else f"It is kept, and nothing finds it: {again}"
+    _say(f"#{memory.id}", state, as_json)
 
 
 @click.command()

@@ -41,7 +41,7 @@ class Memories:
     async def find(self, viewer: Viewer, query: Query) -> Found:
         """The memories that answer a question best."""
         del viewer
-        asked = {"q": query.text, "limit": query.limit}
+        asked = {"q": query.text, "limit": query.limit, "disabled": query.disabled}
         body = (await self._link.ask("GET", "/api/memory", query=asked)).body
         hits = tuple(
             Hit(memory=self._memory(told), score=told["score"] or 0.0, why=told["why"])
@@ -75,6 +75,12 @@ class Memories:
         """Say what is true instead of a memory; the old wording is kept as history."""
         del viewer
         return await self._written("PATCH", f"/api/memory/{number}", {"content": text})
+
+    async def switch(self, viewer: Viewer, number: MemoryId, *, enabled: bool) -> Memory:
+        """Switch a memory off, so that nothing brings it to mind, or on again."""
+        del viewer
+        reply = await self._link.ask("PATCH", f"/api/memory/{number}", body={"enabled": enabled})
+        return self._memory(reply.body["memory"])
 
     async def forget(
         self, owner: str, selection: Selection, *, at_once: bool = False

@@ -4,7 +4,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from enum import Enum
+from enum import Enum, StrEnum
 from itertools import accumulate
 from math import ceil
 
@@ -163,6 +163,32 @@ class Cut:
     """Messages of the first turn before this one are one line each."""
     aside: int = 0
     """Messages before this one have their long results put aside."""
+
+
+class Manner(StrEnum):
+    """How a message is shown."""
+
+    WHOLE = "whole"
+    SHORT = "short"
+    """With long results and arguments cut, or only named."""
+    LINE = "line"
+    """As a line of a summary."""
+    LEFT_OUT = "left_out"
+
+
+def manners(items: Sequence[Item], cut: Cut) -> list[tuple[Manner, int]]:
+    """How each message of a conversation is shown, and what that takes; nothing if it is not."""
+    return [_manner(item, place, cut) for place, item in enumerate(items)]
+
+
+def _manner(item: Item, place: int, cut: Cut) -> tuple[Manner, int]:
+    if place < cut.first:
+        return Manner.LEFT_OUT, 0
+    if cut.first < place < cut.folded:
+        return Manner.LINE, item.line
+    if place < cut.aside and item.aside < item.whole and cut.folded <= place:
+        return Manner.SHORT, item.aside
+    return Manner.WHOLE, item.whole
 
 
 class Conversation:

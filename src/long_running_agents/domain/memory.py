@@ -126,6 +126,8 @@ class Memory:
     expires_at: datetime | None = None
     seen: int = 1
     """How often the same was written."""
+    enabled: bool = True
+    """Whether it is in use: one that is switched off is kept, and no search finds it."""
 
 
 Fusion = Literal["weights", "rrf"]
@@ -151,6 +153,8 @@ class Query:
     until: datetime | None = None
     as_of: datetime | None = None
     """What was believed at this moment, instead of now."""
+    disabled: bool = False
+    """Also what is switched off."""
     fusion: Fusion = "weights"
 
 

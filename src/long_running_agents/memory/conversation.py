@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 
+from long_running_agents.domain.ids import SessionId, TurnId
 from long_running_agents.domain.memory import Draft, Kind, Memory, MemoryId, Scope, Selection, Trust
 from long_running_agents.domain.turn import Origin, Turn
 from long_running_agents.memory import gate, words
@@ -115,3 +116,19 @@ def _end(text: str) -> int:
         if ends and ends[-1] > PIECE // 3:
             return ends[-1]
     return PIECE
+
+
+def texts(tx: Transaction, owner: str, drafts: Sequence[Draft], anew: TurnId | None) -> list[str]:
+    """Each content with what was said just before it: that is what its vector stands for."""
+    said: dict[SessionId, str] = {}
+    found: list[str] = []
+    for draft in drafts:
+        session, content = draft.session_id, tx.redact(draft.content)
+        if draft.kind is not Kind.CONVERSATION or session is None:
+            found.append(content)
+            continue
+        if session not in said:
+            said[session] = memory_talk.last_words(tx, owner, session, anew=anew)
+        found.append(words.in_context(said[session], content))
+        said[session] = content
+    return found

@@ -9,7 +9,7 @@ import numpy as np
 from long_running_agents.domain.memory import Query, Viewer
 from long_running_agents.memory.ranking import Mask
 from long_running_agents.memory.shelf import Shelf
-from long_running_agents.store.memory_entries import KINDS, NEVER, NOBODY, SCOPES
+from long_running_agents.store.memory_entries import KINDS, NEVER, NOBODY, OFF, SCOPES
 from long_running_agents.store.tables import microseconds
 
 _UNKNOWN = -1
@@ -19,7 +19,7 @@ _KEPT = 8
 def eligible(shelf: Shelf, viewer: Viewer, query: Query, now: datetime) -> Mask:
     """For each slot, whether a viewer may see it and the query asks for it."""
     moment = microseconds(query.as_of or now)
-    return _asked_for(shelf, query, _present(shelf, viewer, moment).mask)
+    return _asked_for(shelf, query, _present(shelf, viewer, moment, query.disabled).mask)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Sight:
 
     def eligible(self, shelf: Shelf, viewer: Viewer, query: Query, now: datetime) -> Mask:
         """The same as the function; the mask is not the caller's to change."""
-        if query.as_of is not None:
+        if query.as_of is not None or query.disabled:
             return eligible(shelf, viewer, query, now)
         moment = microseconds(now)
         with self._lock:
@@ -58,9 +58,11 @@ class Sight:
         return _asked_for(shelf, query, present.mask)
 
 
-def _present(shelf: Shelf, viewer: Viewer, moment: int) -> _Present:
+def _present(shelf: Shelf, viewer: Viewer, moment: int, disabled: bool = False) -> _Present:
     entries = shelf.entries
     seen = visible(shelf, viewer)
+    if not disabled:
+        seen &= entries["signs"] < OFF
     begun = entries["recorded"] <= moment
     ends = np.minimum(entries["valid_to"], entries["expires"])
     mask = seen & begun & (ends > moment)

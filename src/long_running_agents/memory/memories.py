@@ -139,7 +139,7 @@ class Memories:
             else:
                 stored = memories.saw_again(tx, known, draft, words.indexed)
             if old is not None:
-                memories.supersede(tx, old, stored.id, words.indexed, now)
+                stored = _succeed(tx, old, stored, now)
             merged = known is not None and old is None
             return Merged(stored) if merged else Stored(stored, old)
 
@@ -149,6 +149,15 @@ class Memories:
         """Say what is true instead of a memory; the old wording is kept as history."""
         old = await self.database.read(lambda tx: memories.get(tx, viewer.owner, number))
         return await self.write(viewer, correction(old, text), supersedes=number)
+
+    async def switch(self, viewer: Viewer, number: MemoryId, *, enabled: bool) -> Memory:
+        """Switch a memory off, so that nothing brings it to mind, or on again."""
+
+        def work(tx: Transaction) -> Memory:
+            memory = memories.get(tx, viewer.owner, number)
+            return memories.switch(tx, memory, words.indexed, enabled=enabled)
+
+        return await self.database.write(work)
 
     async def write_many(self, owner: str, drafts: Sequence[Draft]) -> list[Memory]:
         """Store drafts as they are, a few hundred in a transaction; no gate stands before it."""
@@ -335,7 +344,7 @@ class Memories:
         """What the vectors of drafts stand for: each with what was said just before it."""
         if all(draft.kind is not Kind.CONVERSATION for draft in drafts):
             return [self.database.redact(draft.content) for draft in drafts]
-        return await self.database.read(lambda tx: _with_context(tx, owner, drafts, anew))
+        return await self.database.read(lambda tx: conversation.texts(tx, owner, drafts, anew))
 
     async def _alike(
         self, viewer: Viewer, draft: Draft, vector: Vectors | None, now: datetime
@@ -368,6 +377,15 @@ def _well_formed(draft: Draft) -> Draft:
     )
 
 
+def _succeed(tx: Transaction, old: Memory, new: Memory, now: datetime) -> Memory:
+    """Let a memory take the place of another; what is switched off stays so in better words."""
+    memories.supersede(tx, old, new.id, words.indexed, now)
+    # One that was there before is in use for its own sake.
+    if old.enabled or new.seen > 1:
+        return new
+    return memories.switch(tx, new, words.indexed, enabled=False)
+
+
 def _replaceable(tx: Transaction, viewer: Viewer, number: MemoryId) -> Memory:
     """A memory that a viewer may correct; an owner in person may correct each of theirs."""
     old = memories.get(tx, viewer.owner, number)
@@ -380,21 +398,3 @@ def _replaceable(tx: Transaction, viewer: Viewer, number: MemoryId) -> Memory:
             hint=f"Correct #{old.superseded_by} instead.",
         )
     return old
-
-
-def _with_context(
-    tx: Transaction, owner: str, drafts: Sequence[Draft], anew: TurnId | None
-) -> list[str]:
-    """Each content with what was said just before it: that is what its vector stands for."""
-    said: dict[SessionId, str] = {}
-    texts: list[str] = []
-    for draft in drafts:
-        session, content = draft.session_id, tx.redact(draft.content)
-        if draft.kind is not Kind.CONVERSATION or session is None:
-            texts.append(content)
-            continue
-        if session not in said:
-            said[session] = memory_talk.last_words(tx, owner, session, anew=anew)
-        texts.append(words.in_context(said[session], content))
-        said[session] = content
-    return texts

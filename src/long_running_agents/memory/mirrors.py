@@ -206,7 +206,7 @@ class Mirrors:
         shown = [
             memory
             for memory in found
-            if memory.scope is Scope.USER and (memory.expires_at or _NEVER) > now
+            if memory.scope is Scope.USER and memory.enabled and (memory.expires_at or _NEVER) > now
         ]
         return memory_entries.revision(tx), shown
 

@@ -31,7 +31,7 @@ from long_running_agents.models.chat_completions import ChatCompletionsModel
 from long_running_agents.models.listening import Choice
 from long_running_agents.models.resilience import reason
 
-__all__ = ["Card", "endpoint_of", "examine"]
+__all__ = ["Card", "endpoint_of", "examine", "greet"]
 
 _WORD = "kestrel"
 _TOOL = ToolDefinition(
@@ -99,12 +99,7 @@ async def examine(choice: Choice, clock: Clock, *, window: FindWindow | None = N
         ModelUnavailable: It does not even answer.
     """
     model = choice.model
-    try:
-        first = await model.request(_say("Hi"), _ONE_TOKEN, ModelRequestParameters())
-    except _FAILURES as error:
-        raise ModelUnavailable(
-            f"{choice.name} does not answer: {reason(error)}.", hint=choice.advice
-        ) from error
+    first = await greet(choice)
     plain = _plain(model)
     forced = await _ask(plain, stream=False)
     streamed = await _ask(plain, stream=True)
@@ -128,6 +123,20 @@ async def examine(choice: Choice, clock: Clock, *, window: FindWindow | None = N
         cuts_silently=cuts,
         checked_at=clock.now(),
     )
+
+
+async def greet(choice: Choice) -> ModelResponse:
+    """Ask a model for a word, as short as can be.
+
+    Raises:
+        ModelUnavailable: It does not answer.
+    """
+    try:
+        return await choice.model.request(_say("Hi"), _ONE_TOKEN, ModelRequestParameters())
+    except _FAILURES as error:
+        raise ModelUnavailable(
+            f"{choice.name} does not answer: {reason(error)}.", hint=choice.advice
+        ) from error
 
 
 def _plain(model: Model) -> Model:

@@ -22,6 +22,7 @@ from long_running_agents.server.openai.responses import ResponseRoutes
 from long_running_agents.server.request_ids import RequestIds
 from long_running_agents.server.routes.approvals import ApprovalRoutes
 from long_running_agents.server.routes.chat import ChatRoutes
+from long_running_agents.server.routes.doctor import DoctorRoutes
 from long_running_agents.server.routes.files import FileRoutes
 from long_running_agents.server.routes.login import LoginRoutes
 from long_running_agents.server.routes.memory import MemoryRoutes
@@ -101,6 +102,7 @@ def api(
         SkillRoutes(app),
         FileRoutes(app),
         SettingRoutes(app, file),
+        DoctorRoutes(clock, switching),
         ModelListRoutes(app, clock),
         CompletionRoutes(app, clock),
         ResponseRoutes(app, clock),

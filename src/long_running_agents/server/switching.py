@@ -9,11 +9,12 @@ from long_running_agents.config import Loaded
 from long_running_agents.domain.ports import Clock
 from long_running_agents.errors import Denied, LraError, NotConfigured, UsageError
 from long_running_agents.home import Home
-from long_running_agents.models import listing, looking, names, switching
+from long_running_agents.models import listing, looking, names, switching, trying
 from long_running_agents.models.detection import Found
 from long_running_agents.models.embedded import Embedded
 from long_running_agents.models.listing import Listed
 from long_running_agents.models.names import Name
+from long_running_agents.models.trying import Tried
 from long_running_agents.server.config_file import ConfigFile
 from long_running_agents.store import cards
 
@@ -44,6 +45,11 @@ class Switching:
         self._looked_at: float | None = None
         self._turn = asyncio.Lock()
 
+    @property
+    def loaded(self) -> Loaded:
+        """The settings, with the model that is asked now."""
+        return self._loaded
+
     async def listed(self) -> Sequence[Listed]:
         """Every model that can be asked, or could be."""
         async with self._turn:
@@ -72,6 +78,18 @@ class Switching:
         except NotConfigured as error:
             raise UsageError(error.message, hint=error.hint) from error
         return text
+
+    async def try_out(self, text: str) -> Tried:
+        """Ask a model for a word, to see whether it answers.
+
+        Raises:
+            UsageError: It is no name, or cannot be asked as things are.
+            Denied: It brings an address or a path of its own.
+        """
+        choice = self._app.models.choices(await self.nameable(text))[0]
+        tried = await trying.try_out(choice, self._clock)
+        redact = self._loaded.redact
+        return replace(tried, error=redact(tried.error), hint=redact(tried.hint))
 
     async def select(self, text: str) -> Switched:
         """Ask another model from the next step on, wherever a session has not chosen its own.

@@ -142,6 +142,7 @@ def _values(memory: Memory) -> dict[str, object]:
         "expires_at": _moment(memory.expires_at),
         "superseded_by": memory.superseded_by,
         "seen": memory.seen,
+        "enabled": memory.enabled,
     }
 
 
@@ -215,7 +216,10 @@ def get(tx: Transaction, owner: str, number: MemoryId) -> Memory:
 
 
 def same(tx: Transaction, owner: str, draft: Draft, now: datetime) -> Memory | None:
-    """A current memory with just this content, wherever all who may see the draft see it too."""
+    """A current memory with just this content, wherever all who may see the draft see it too.
+
+    One that is switched off is none: what is written again is meant to be found.
+    """
     places = [memories.c.scope == Scope.USER.value]
     if draft.scope is Scope.AGENT:
         places.append(and_(memories.c.scope == Scope.AGENT.value, memories.c.agent == draft.agent))
@@ -228,6 +232,7 @@ def same(tx: Transaction, owner: str, draft: Draft, now: datetime) -> Memory | N
         memories.c.digest == digest(tx.redact(draft.content)),
         plain(memories.c.kind) == draft.kind.value,
         memories.c.valid_to.is_(None),
+        memories.c.enabled,
         or_(memories.c.expires_at.is_(None), memories.c.expires_at > now),
         or_(*places),
     )
@@ -273,6 +278,13 @@ def supersede(
 ) -> None:
     """Let a newer memory take the place of another, which stays as history."""
     change(tx, replace(old, valid_to=now, superseded_by=new), indexing)
+
+
+def switch(tx: Transaction, memory: Memory, indexing: Indexing, *, enabled: bool) -> Memory:
+    """Switch a memory on or off."""
+    switched = replace(memory, enabled=enabled)
+    change(tx, switched, indexing)
+    return switched
 
 
 _MOST_LISTED = _CHUNK = 1000

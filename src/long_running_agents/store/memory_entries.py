@@ -22,6 +22,9 @@ NEVER = 2**63 - 1
 NOBODY = 0
 """The number of a name that is not there."""
 
+OFF = 1 << 7
+"""The bit among the signs that a memory has which is switched off."""
+
 KINDS = tuple(Kind)
 SCOPES = tuple(Scope)
 
@@ -59,7 +62,7 @@ class Indexed:
     telling: float
     """How much it is likely to tell."""
     signs: int = 0
-    """What is in it that questions ask for, as bits."""
+    """What is in it that questions ask for, as bits; the highest is not theirs."""
 
 
 Indexing = Callable[[str], Indexed]
@@ -102,7 +105,7 @@ def put(tx: Transaction, memory: Memory, indexed: Indexed) -> None:
         KINDS.index(memory.kind),
         SCOPES.index(memory.scope),
         memory.trust.rank,
-        indexed.signs,
+        indexed.signs if memory.enabled else indexed.signs | OFF,
         min(indexed.length, _LONGEST),
         indexed.telling,
         microseconds(memory.event_at),

@@ -36,6 +36,7 @@ def memory_of(row: Any) -> Memory:
         superseded_by=None if successor is None else MemoryId(successor),
         expires_at=row.expires_at,
         seen=row.seen,
+        enabled=bool(row.enabled),
     )
 
 

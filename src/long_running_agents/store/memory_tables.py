@@ -5,7 +5,7 @@
 transaction, and can be made again.
 """
 
-from sqlalchemy import Column, ForeignKey, Index, Integer, LargeBinary, String, Table, Text
+from sqlalchemy import Boolean, Column, ForeignKey, Index, Integer, LargeBinary, String, Table, Text
 
 from long_running_agents.store.tables import Moment, metadata
 
@@ -33,6 +33,7 @@ memories = Table(
     Column("expires_at", Moment),
     Column("superseded_by", Integer),
     Column("seen", Integer, nullable=False, server_default="1"),
+    Column("enabled", Boolean, nullable=False, server_default="1"),
     Index("memories_by_owner", "owner", "kind", "id"),
     Index("memories_by_digest", "owner", "digest"),
     Index("memories_by_session", "session_id", "id"),

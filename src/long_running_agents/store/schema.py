@@ -15,7 +15,7 @@ from long_running_agents.store.database import copy_database, storage_errors
 if TYPE_CHECKING:
     from alembic.config import Config
 
-HEAD = "0007"
+HEAD = "0008"
 """The newest migration. A test holds it equal to what Alembic finds in the folder."""
 
 MIGRATIONS = Path(__file__).parent / "migrations"

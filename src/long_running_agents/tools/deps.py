@@ -1,7 +1,7 @@
 """What a tool can touch."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from long_running_agents.domain.events import Recorded
 from long_running_agents.domain.ports import Clock
@@ -55,7 +55,14 @@ class TurnDeps:
     """Tools that were made; None when that is switched off."""
     taint: Tell = _nobody
     consent: Consent = _never
+    looking: bool = False
+    """Whether it is only looked what would be offered: then nothing is called, begun or kept."""
 
 
 MakeDeps = Callable[[Turn, Tell, Consent], TurnDeps]
 """Gives a turn what its tools can touch."""
+
+
+def for_a_look(make: MakeDeps, turn: Turn) -> TurnDeps:
+    """What tools are told when it is only looked which of them would be offered."""
+    return replace(make(turn, _nobody, _never), looking=True)

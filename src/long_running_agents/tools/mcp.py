@@ -94,7 +94,10 @@ class ForeignTools(AbstractToolset[TurnDeps]):
     async def get_tools(self, ctx: RunContext[TurnDeps]) -> dict[str, ToolsetTool[TurnDeps]]:
         if ctx.deps.owner != self._owner:
             return {}
-        await self._look(_called(ctx.messages))
+        if ctx.deps.looking:
+            self._note(tuple(server.status.listing for server in self._servers.each))
+        else:
+            await self._look(_called(ctx.messages))
         return {
             name: ToolsetTool(
                 toolset=self,
@@ -137,6 +140,9 @@ class ForeignTools(AbstractToolset[TurnDeps]):
                 *(server.tools(_patience(server, called)) for server in self._servers.each)
             )
         )
+        self._note(listings)
+
+    def _note(self, listings: tuple[Listing, ...]) -> None:
         if listings == self._known:
             return
         tools: dict[str, _Tool] = {}

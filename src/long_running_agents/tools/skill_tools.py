@@ -123,7 +123,8 @@ class SkillTools(AbstractToolset[TurnDeps]):
     async def get_tools(self, ctx: RunContext[TurnDeps]) -> dict[str, ToolsetTool[TurnDeps]]:
         if ctx.deps.skills is None:
             return {}
-        self._filing.nudge(ctx.deps.owner)
+        if not ctx.deps.looking:
+            self._filing.nudge(ctx.deps.owner)
         shelf = await ctx.deps.skills.shelf()
         if not shelf.versions:
             return {}
@@ -176,6 +177,8 @@ class SkillTools(AbstractToolset[TurnDeps]):
         chosen = self._within(
             offering.offered(shelf, turn.prompt, most=self._settings.offered, first=names), first
         )
+        if ctx.deps.looking:
+            return chosen
         if len(self._chosen) >= _KEPT:
             self._chosen.pop(next(iter(self._chosen)))
         self._chosen[turn.id] = shelf, first, chosen

@@ -135,6 +135,18 @@ def test_a_refused_memory_is_denied_with_its_reason(known):
     assert "secret" in err
 
 
+def test_a_memory_is_switched_off_and_on(known):
+    code, out, err = known("memory", "disable", "#1")
+    assert (code, out) == (0, "#1\n")
+    assert "lra memory enable 1" in err
+    assert 1 not in [each["id"] for each in found(known, "dog", "--json")]
+    assert found(known, "dog", "--disabled", "--json")[0]["id"] == 1
+    assert "fact, off" in known("memory", "list")[1]
+    assert "lra memory enable 1" in known("memory", "show", "1")[1]
+    assert json.loads(known("memory", "enable", "1", "--json")[1])["enabled"]
+    assert found(known, "dog", "--json")[0]["id"] == 1
+
+
 def test_a_correction_keeps_history(known):
     code, out, err = known("memory", "correct", "#1", "My dog is called Max")
     assert (code, out) == (0, "#3\n")
@@ -287,6 +299,7 @@ def test_looking_works_beside_an_owner_and_changing_does_not(known, tmp_path):
         for arguments in (
             ["add", "x y z"],
             ["correct", "1", "x y z"],
+            ["disable", "1"],
             ["forget", "1", "--yes"],
             ["reindex"],
             ["import", str(tmp_path)],
@@ -302,6 +315,7 @@ def test_looking_works_beside_an_owner_and_changing_does_not(known, tmp_path):
         (["show", "9"], 3, "No memory #9."),
         (["show", "x"], 2, "no memory's number"),
         (["correct", "9", "x"], 3, "No memory #9."),
+        (["disable", "9"], 3, "No memory #9."),
         (["forget"], 2, "Nothing says what to forget."),
         (["forget", "1", "9", "--yes"], 3, "No memory #9."),
         (["forget", "--query", "?!", "--yes"], 2, "no words"),

@@ -107,6 +107,11 @@ async def test_memories_are_written_found_corrected_forgotten_and_brought_back(t
         assert [hit.memory.content for hit in found.hits][:1] == [
             "The heron eats fish at the mill."
         ]
+        off = await memories.switch(ME, corrected.memory.id, enabled=False)
+        assert not off.enabled
+        assert (await memories.find(ME, Query(text="What does the heron eat?"))).hits == ()
+        again = await memories.find(ME, Query(text="What does the heron eat?", disabled=True))
+        assert [hit.memory for hit in again.hits] == [off]
         gone = await memories.forget("me", Selection(ids=frozenset({corrected.memory.id})))
         assert corrected.memory.id in {memory.id for memory in gone.memories}
         back = await memories.undo("me", gone.batch)

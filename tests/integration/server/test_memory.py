@@ -96,3 +96,34 @@ async def test_pages_of_a_list_follow_each_other(tmp_path):
 async def test_where_nothing_is_remembered_that_is_said(tmp_path):
     async with believing(tmp_path, memory__enabled=False) as (_, client):
         assert await client().refused("GET", "/api/memory") == (503, "not_configured")
+
+
+async def test_a_memory_is_switched_off_without_being_forgotten(tmp_path):
+    async with believing(tmp_path) as (_, client):
+        ask = client()
+        number = (await ask.ok("POST", "/api/memory", json=FROGS))["memory"]["id"]
+        path, question = f"/api/memory/{number}", "/api/memory?q=what does the heron eat"
+        off = await ask.ok("PATCH", path, json={"enabled": False})
+        assert (off["status"], off["memory"]["enabled"]) == ("switched", False)
+        assert (await ask.ok("GET", question))["memories"] == []
+        [found] = (await ask.ok("GET", f"{question}&disabled=true"))["memories"]
+        assert (found["id"], found["enabled"]) == (number, False)
+        [listed] = (await ask.ok("GET", "/api/memory"))["memories"]
+        assert not listed["enabled"]
+        fish = {"content": "The heron at the mill eats fish", "enabled": True}
+        both = await ask.ok("PATCH", path, json=fish)
+        assert (both["status"], both["memory"]["enabled"]) == ("stored", True)
+        assert both["superseded"]["id"] == number
+        assert (await ask.ok("GET", question))["memories"][0]["content"] == fish["content"]
+
+
+async def test_a_change_of_a_memory_says_what_is_changed(tmp_path):
+    async with believing(tmp_path) as (_, client):
+        ask = client()
+        number = (await ask.ok("POST", "/api/memory", json=FROGS))["memory"]["id"]
+        for body in ({}, {"enabled": None}, {"enabled": "perhaps"}, {"content": ""}):
+            assert (await ask.refused("PATCH", f"/api/memory/{number}", json=body))[0] == 422
+        off = {"enabled": False}
+        assert (await ask.refused("PATCH", "/api/memory/999", json=off)) == (404, "not_found")
+        reader = client(scopes="read")
+        assert (await reader.refused("PATCH", f"/api/memory/{number}", json=off))[0] == 403

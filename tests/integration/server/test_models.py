@@ -7,7 +7,7 @@ import tomllib
 import pytest
 from tests.integration.server.owners import believing, told
 
-from long_running_agents.testing import Rule, Script, ScriptedServer, say
+from long_running_agents.testing import Rule, Script, ScriptedServer, fail, say
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("model_requests")]
 
@@ -105,3 +105,42 @@ async def test_listing_models_is_quick_although_nobody_answers(tmp_path):
     assert first < 2
     # It is not looked again at once.
     assert second < 0.5
+
+
+async def test_a_model_that_answers_is_told_from_one_that_does_not(tmp_path):
+    async with answering("Hi") as server:
+        home = {"agent__model__base_url": server.url, "agent__model__model_id": "scripted"}
+        async with believing(tmp_path, model=None, **home) as (_, client):
+            ask = client(scopes="admin")
+            tried = await ask.ok("POST", "/api/models/test", json={"model": "custom:scripted"})
+            assert (tried["model"], tried["ok"], tried["error"]) == ("custom:scripted", True, "")
+            assert 0 < tried["seconds"] < 30
+            [asked] = server.requests
+            assert asked["max_tokens"] == 1
+    broken = ScriptedServer(Script((Rule("", (fail(401, message="wrong key"),) * 5),)))
+    async with broken as server:
+        home = {"agent__model__base_url": server.url, "agent__model__model_id": "scripted"}
+        async with believing(tmp_path, model=None, **home) as (_, client):
+            tried = await client().ok("POST", "/api/models/test", json={"model": "custom:other"})
+    assert not tried["ok"]
+    assert tried["error"].startswith("custom:other does not answer")
+    assert tried["hint"]
+
+
+async def test_only_an_admin_tries_models_and_none_at_an_address_of_their_own(tmp_path):
+    async with answering("Hello.") as server:
+        home = {"agent__model__base_url": server.url, "agent__model__model_id": "scripted"}
+        async with believing(tmp_path, model=None, **home) as (_, client):
+            for name, status in (
+                ("http://127.0.0.1:9/v1#x", 403),
+                ("local:/etc/passwd", 403),
+                ("openai:gpt-5", 400),
+                ("nobody:x", 400),
+                ("", 422),
+            ):
+                told = await client().refused("POST", "/api/models/test", json={"model": name})
+                assert told[0] == status, name
+            mine = client(scopes="read chat approve")
+            body = {"model": "custom:scripted"}
+            assert (await mine.refused("POST", "/api/models/test", json=body))[0] == 403
+        assert server.requests == []

@@ -4,7 +4,8 @@ from pydantic_ai.messages import ModelRequest, ModelResponse, TextPart, UserProm
 from pydantic_ai.models import ModelRequestParameters
 from pydantic_ai.tools import ToolDefinition
 
-from long_running_agents.agent.fitting import FittedModel, Fitter, Gauge, Gauges, check_window
+from long_running_agents.agent.fitting import FittedModel, Fitter, check_window
+from long_running_agents.agent.gauges import Gauge, Gauges
 from long_running_agents.errors import ConfigError, UsageError
 from long_running_agents.models.listening import Choice
 from long_running_agents.testing import ScriptedModel, fail, say

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from long_running_agents.cli import checks
+from long_running_agents import checks
 from long_running_agents.cli.main import run
 from long_running_agents.cli.template import config_toml
 from long_running_agents.config import load

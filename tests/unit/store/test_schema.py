@@ -8,11 +8,14 @@ from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from tests.unit.store.house import NOON, add_messages, add_session, add_turn, house
 
+from long_running_agents.domain.memory import Draft, Viewer
 from long_running_agents.domain.redaction import Redactor
 from long_running_agents.errors import CorruptData, NewerDatabase, StorageFailed
 from long_running_agents.home import Home
+from long_running_agents.memory.memories import Memories
 from long_running_agents.store import memory_tables, schema, sessions, skill_tables, turns
 from long_running_agents.store.database import Database
+from long_running_agents.testing import FrozenClock
 
 pytestmark = pytest.mark.anyio
 
@@ -237,3 +240,23 @@ async def test_a_house_from_before_the_memory_keeps_its_conversations_and_gets_a
     assert rows(old.database, "SELECT id, owner FROM sessions") == [("s", "me")]
     assert rows(old.database, "SELECT count(*) FROM messages") == [(4,)]
     assert rows(old.database, "SELECT count(*) FROM memories") == [(0,)]
+
+
+async def test_memories_of_before_are_in_use_and_survive_the_way_back(old):
+    async with house(old.path) as database:
+        memories = Memories(database, None, FrozenClock(NOON))
+        written = await memories.write(Viewer(), Draft(content="The heron eats frogs."))
+        await memories.switch(Viewer(), written.memory.id, enabled=False)
+    database = Database(old.database, redact=Redactor())
+    schema.migrate(database.engine, old.database, "0007")
+    await database.close()
+    assert "enabled" not in str(
+        rows(old.database, "SELECT sql FROM sqlite_master WHERE name = 'memories'")
+    )
+    assert rows(old.database, "SELECT content FROM memories") == [("The heron eats frogs.",)]
+
+    async with house(old.path):
+        pass
+    assert rows(old.database, "SELECT content, enabled FROM memories") == [
+        ("The heron eats frogs.", 1)
+    ]

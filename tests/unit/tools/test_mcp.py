@@ -45,7 +45,7 @@ class Turn:
         self.tainted = []
         self.messages = []
         self.max_retries = 3
-        self.deps = SimpleNamespace(taint=self.taint, owner="me")
+        self.deps = SimpleNamespace(taint=self.taint, owner="me", looking=False)
         found = Servers("mcp.json", servers)
         self.toolset = ForeignTools(found, result_limit=limit, redact=Redactor(secrets))
 

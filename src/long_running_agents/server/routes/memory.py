@@ -1,8 +1,9 @@
 """Memory: search, list, remember, correct, forget, undo."""
 
+from dataclasses import dataclass, replace
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Depends, Query, Response
 from fastapi.responses import JSONResponse
 
 from long_running_agents.app import App
@@ -29,9 +30,9 @@ from long_running_agents.server.callers import Chatting, Reading
 from long_running_agents.server.failures import ErrorBody, response
 from long_running_agents.server.parameters import PLAIN, Key, Limit, Number, Offset, OneSession
 from long_running_agents.server.wire.memory import (
-    Correction,
     Forget,
     Forgotten,
+    MemoryChange,
     MemoryFound,
     MemoryList,
     MemoryShown,
@@ -44,6 +45,26 @@ from long_running_agents.server.wire.memory import (
 )
 
 _MOST_HITS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class _Also:
+    """What is looked at beside the memories in use."""
+
+    history: bool = False
+    disabled: bool = False
+
+
+_NOTHING = _Also()
+
+
+async def _also(
+    history: Annotated[bool, Query(description="Also what newer memories have replaced.")] = False,
+    disabled: Annotated[
+        bool, Query(description="Search also what is switched off; a list has it anyway.")
+    ] = False,
+) -> _Also:
+    return _Also(history, disabled)
 
 
 class MemoryRoutes:
@@ -69,7 +90,7 @@ class MemoryRoutes:
         router.post("/forget")(self.forget)
         router.post("/undo/{batch}")(self.undo)
         router.get("/{number}")(self.show)
-        router.patch("/{number}", response_model=told, responses={**refused})(self.correct)
+        router.patch("/{number}", response_model=told, responses={**refused})(self.change)
         router.delete("/{number}")(self.forget_one)
         return router
 
@@ -84,9 +105,7 @@ class MemoryRoutes:
         source: Annotated[
             str | None, Query(max_length=1000, pattern=PLAIN, description="Only from there.")
         ] = None,
-        history: Annotated[
-            bool, Query(description="Also what newer memories have replaced.")
-        ] = False,
+        also: Annotated[_Also, Depends(_also)] = _NOTHING,
         limit: Limit = 20,
         offset: Offset = 0,
     ) -> MemoryList:
@@ -99,11 +118,12 @@ class MemoryRoutes:
                 kinds=frozenset({kind} if kind else ()),
                 session_id=session_id,
                 source=source,
+                disabled=also.disabled,
             )
             return MemoryList.of(await memories.find(viewer, question))
         meant = Selection(session_id=session_id, source=source, kind=kind)
         found = await memories.listed(
-            viewer, meant, history=history, limit=limit + 1, offset=offset
+            viewer, meant, history=also.history, limit=limit + 1, offset=offset
         )
         return MemoryList(
             memories=[MemoryFound.listed(each) for each in found[:limit]],
@@ -141,21 +161,22 @@ class MemoryRoutes:
         """Show one memory: where it came from, what it replaced, what was derived from it."""
         return MemoryShown.of(await self._memories.show(caller.owner, MemoryId(number)))
 
-    async def correct(
-        self, caller: Chatting, number: Number, correction: Correction
+    async def change(
+        self, caller: Chatting, number: Number, change: MemoryChange
     ) -> MemoryWritten | JSONResponse:
-        """Say what is true instead; the old wording is kept as history."""
-        memories, key = self._memories, MemoryId(number)
-        old = (await memories.show(caller.owner, key)).memory
-        draft = Draft(
-            content=correction.content,
-            kind=old.kind,
-            scope=old.scope,
-            agent=old.agent,
-            session_id=old.session_id,
-        )
-        viewer = Viewer(owner=caller.owner)
-        return _told(await memories.write(viewer, draft, supersedes=key))
+        """Say what is true instead, keeping the old words as history, or switch it off or on."""
+        key, viewer = MemoryId(number), Viewer(owner=caller.owner)
+        if change.content is None:
+            return await self._switched(viewer, key, bool(change.enabled))
+        written = await self._memories.correct(viewer, key, change.content)
+        if change.enabled is None or not isinstance(written, Stored | Merged):
+            return _told(written)
+        memory = await self._memories.switch(viewer, written.memory.id, enabled=change.enabled)
+        return _told(replace(written, memory=memory))
+
+    async def _switched(self, viewer: Viewer, key: MemoryId, enabled: bool) -> MemoryWritten:
+        memory = await self._memories.switch(viewer, key, enabled=enabled)
+        return MemoryWritten(status="switched", memory=MemoryTold.of(memory))
 
     async def forget_one(self, caller: Chatting, number: Number) -> Forgotten:
         """Forget a memory with everything derived from it; it can be undone for 30 days."""

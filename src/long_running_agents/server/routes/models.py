@@ -5,18 +5,20 @@ from fastapi import APIRouter
 from long_running_agents.app import App
 from long_running_agents.domain.token import Scope
 from long_running_agents.server.bodies import JsonRoute
-from long_running_agents.server.callers import Known, Reading, check
+from long_running_agents.server.callers import Administering, Known, Reading, check
 from long_running_agents.server.switching import Switching
 from long_running_agents.server.wire.settings import (
     ModelChoice,
     ModelChosen,
     ModelList,
     ModelTold,
+    ModelTrial,
+    ModelTried,
 )
 
 
 class ModelRoutes:
-    """Listing and choosing."""
+    """Listing, choosing and trying."""
 
     def __init__(self, app: App, switching: Switching) -> None:
         self._app = app
@@ -28,6 +30,7 @@ class ModelRoutes:
         router.get("")(self.list_all)
         scope = {"x-scope": "admin; chat for one session"}
         router.post("/select", openapi_extra=scope)(self.select)
+        router.post("/test")(self.test)
         return router
 
     async def list_all(self, caller: Reading) -> ModelList:
@@ -59,3 +62,8 @@ class ModelRoutes:
         name = await self._switching.nameable(choice.name)
         await service.choose_model(choice.session_id, name)
         return ModelChosen(model=name, session_id=choice.session_id)
+
+    async def test(self, caller: Administering, trial: ModelTrial) -> ModelTried:
+        """Ask a model for one word: does it answer, how fast, and if not, why."""
+        del caller
+        return ModelTried.of(await self._switching.try_out(trial.model))

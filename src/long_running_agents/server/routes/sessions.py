@@ -13,6 +13,7 @@ from long_running_agents.server.bodies import JsonRoute
 from long_running_agents.server.callers import Chatting, Reading
 from long_running_agents.server.parameters import After, Limit, Offset, Search, SessionKey
 from long_running_agents.server.switching import Switching
+from long_running_agents.server.wire.context import ContextTold
 from long_running_agents.server.wire.sessions import (
     Fork,
     History,
@@ -23,6 +24,8 @@ from long_running_agents.server.wire.sessions import (
     SessionTold,
 )
 
+_LONGEST_PROMPT = 2_000
+"""Characters; addresses that are much longer are not read."""
 _LINES = "application/x-ndjson"
 _FORMS = {"md": "text/markdown; charset=utf-8", "jsonl": f"{_LINES}; charset=utf-8"}
 
@@ -47,6 +50,7 @@ class SessionRoutes:
         router.patch("/{session_id}")(self.change)
         router.delete("/{session_id}", status_code=204)(self.delete)
         router.get("/{session_id}/history")(self.history)
+        router.get("/{session_id}/context")(self.context)
         router.post("/{session_id}/fork", status_code=201)(self.fork)
         router.post("/{session_id}/clear")(self.clear)
         text = {"schema": {"type": "string"}}
@@ -115,6 +119,19 @@ class SessionRoutes:
             messages=[MessageTold.of(each) for each in saying.said(shown)],
             next=shown[-1].seq if len(logged) > limit else None,
         )
+
+    async def context(
+        self,
+        caller: Reading,
+        session_id: SessionKey,
+        prompt: Annotated[
+            str | None,
+            Query(max_length=_LONGEST_PROMPT, description="What would be said next."),
+        ] = None,
+    ) -> ContextTold:
+        """Show the next request as it would be made; no model is asked, and nothing is stored."""
+        contexts = self._app.contexts.of(caller.owner)
+        return ContextTold.of(await contexts.next(session_id, prompt))
 
     async def fork(
         self,

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, model_validator
 
 from long_running_agents.domain.ids import SessionId
 from long_running_agents.domain.memory import (
@@ -46,6 +46,7 @@ class MemoryTold(Told):
                 "superseded_by": None,
                 "expires_at": None,
                 "seen": 1,
+                "enabled": True,
             }
         }
     )
@@ -68,6 +69,8 @@ class MemoryTold(Told):
     expires_at: datetime | None
     seen: int
     """How often the same was written."""
+    enabled: bool
+    """Whether it is in use; one that is switched off is kept, and nothing brings it to mind."""
 
     @classmethod
     def of(cls, memory: Memory) -> "MemoryTold":
@@ -153,19 +156,28 @@ class NewMemory(Asked):
     """Where it came from."""
 
 
-class Correction(Asked):
-    """What is true instead."""
+class MemoryChange(Asked):
+    """What becomes of a memory; at least one of these."""
 
     model_config = ConfigDict(json_schema_extra={"example": {"content": "The heron eats fish."}})
 
-    content: str = Field(min_length=1, max_length=_LONGEST)
+    content: str | None = Field(default=None, min_length=1, max_length=_LONGEST)
+    """What is true instead."""
+    enabled: bool | None = None
+    """Whether it is in use."""
+
+    @model_validator(mode="after")
+    def _something(self) -> "MemoryChange":
+        if self.content is None and self.enabled is None:
+            raise ValueError("expected 'content', 'enabled' or both")
+        return self
 
 
 class MemoryWritten(Told):
     """What became of it."""
 
-    status: Literal["stored", "merged"]
-    """Merged means that the same was known already."""
+    status: Literal["stored", "merged", "switched"]
+    """Merged means that the same was known already, switched that no words were changed."""
     memory: MemoryTold
     superseded: MemoryTold | None = None
 

@@ -6,6 +6,7 @@ from pydantic import ConfigDict, Field, JsonValue
 
 from long_running_agents.domain.ids import SessionId
 from long_running_agents.models.listing import Listed
+from long_running_agents.models.trying import Tried
 from long_running_agents.server.parameters import PLAIN, SESSION_ID, Line
 from long_running_agents.server.wire.shapes import Asked, Told
 
@@ -135,6 +136,45 @@ class ModelChosen(Told):
     session_id: SessionId | None
     note: str = ""
     """What a person should know."""
+
+
+class ModelTrial(Asked):
+    """The model to try."""
+
+    model_config = ConfigDict(json_schema_extra={"example": {"model": "ollama:qwen3"}})
+
+    model: Line
+    """What it is chosen by, as provider:model."""
+
+
+class ModelTried(Told):
+    """Whether a model answers."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "example": {
+                "model": "ollama:qwen3",
+                "ok": False,
+                "seconds": 0.02,
+                "error": "ollama:qwen3 does not answer: it cannot be reached.",
+                "hint": "Is it running?",
+            }
+        }
+    )
+
+    model: str
+    ok: bool
+    seconds: float
+    """How long it took."""
+    error: str
+    """Why it does not answer; empty when it does."""
+    hint: str
+    """What to do about it."""
+
+    @classmethod
+    def of(cls, tried: Tried) -> "ModelTried":
+        """A trial, told."""
+        return cls.model_validate(tried, from_attributes=True)
 
 
 class LogLevel(Asked):
