@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 from tests.contract.test_skill_turns import AUTO, DOUBLE, MAKE, results
-from tests.integration.stories import ended
+from tests.integration.stories import ended, hands
 
 from long_running_agents.domain.skill import Kind
 from long_running_agents.errors import Busy
@@ -142,3 +142,19 @@ async def test_nothing_that_the_agent_runs_can_write_into_the_folder(tmp_path):
     assert sorted(path.name for path in folder.iterdir()) == ["double.py"]
     assert json.dumps(told[3])
     assert (folder / "double.py").read_text() == DOUBLE
+
+
+async def test_a_skill_whose_name_a_new_tool_has_taken_rests_and_is_listed(tmp_path):
+    async with make_app(tmp_path, model=ScriptedModel([MAKE, say("made")]), **AUTO) as app:
+        await ended(app, "Make it")
+
+    def double(number: int) -> int:
+        """Shipped with the next version."""
+        return number + number
+
+    model = ScriptedModel([call("double", number=4), say("8")])
+    async with make_app(tmp_path, model=model, toolsets=[hands(double)]) as app:
+        assert await results(app, await ended(app, "Use it")) == [8]
+        [problem] = await app.workshop.library.problems()
+        assert problem.path == "double"
+        assert "under another" in problem.error

@@ -229,6 +229,8 @@ def test_continue_recalls_the_history_in_a_new_process(terminal, environment):
     by_command.expect("going on in")
     by_command.expect("1 earlier turn")
     by_command.expect("Hello there, friend")
+    # What is typed before the prompt is there again is lost.
+    by_command.expect_exact(PROMPT_IS_UP)
     assert leave(by_command) == 0
     assert stored(environment).count('"kind": "turn"') == 2
 

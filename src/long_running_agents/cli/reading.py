@@ -98,12 +98,20 @@ def changing_memories(
     return there_or_here(options, there, here)
 
 
-def with_skills(options: "Options", work: "Callable[[Library], Awaitable[T]]") -> T:
-    """Look at a home's skills, beside whoever owns it."""
+def with_skills(
+    options: "Options", work: "Callable[[Library], Awaitable[T]]", *, making: bool = False
+) -> T:
+    """Look at a home's skills, beside whoever owns it.
+
+    Args:
+        options: The home.
+        work: What is looked at.
+        making: Whether the names of all other tools must be known.
+    """
     from long_running_agents.tools.skill_opening import open_library
 
     async def opened() -> T:
-        async with open_library(options.load(), read_only=True) as library:
+        async with open_library(options.load(), read_only=True, making=making) as library:
             return await work(library)
 
     return asyncio.run(opened())

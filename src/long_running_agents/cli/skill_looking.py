@@ -135,7 +135,7 @@ def diff(options: Options, name: str, old: int | None, new: int | None) -> None:
 @pass_options
 def problems(options: Options, as_json: bool) -> None:
     """List the files among the skills that cannot be skills, and why."""
-    _, found = _everything(options)
+    _, found = _everything(options, making=True)
     if as_json:
         print_json(found)
     elif not found:
@@ -147,12 +147,14 @@ def problems(options: Options, as_json: bool) -> None:
         )
 
 
-def _everything(options: Options) -> "tuple[Sequence[Skill], Sequence[Problem]]":
+def _everything(
+    options: Options, *, making: bool = False
+) -> "tuple[Sequence[Skill], Sequence[Problem]]":
     async def work(library: "Library") -> "tuple[Sequence[Skill], Sequence[Problem]]":
         return await library.every(), await library.problems()
 
     # A home without a database has no skills; that is an answer, not a failure.
-    return with_skills(options, work) if has_database(options) else ((), ())
+    return with_skills(options, work, making=making) if has_database(options) else ((), ())
 
 
 def _unseen(options: Options, problems: "Sequence[Problem]") -> int:

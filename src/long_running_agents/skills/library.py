@@ -92,8 +92,22 @@ class Library:
         return await asyncio.to_thread(differing.diff, before, after)
 
     async def problems(self) -> Sequence[Problem]:
-        """Files among the skills that cannot be skills."""
-        return await self._room.database.read(lambda tx: skill_problems.every(tx, self._owner))
+        """Files among the skills that cannot be skills, and skills whose name was taken."""
+        files, used = await self._room.database.read(
+            lambda tx: (skill_problems.every(tx, self._owner), skills.in_use(tx, self._owner))
+        )
+        taken = [
+            Problem(
+                owner=self._owner,
+                path=each.name,
+                digest=each.digest,
+                error="A built-in tool has this name now. Make the skill again under another.",
+                seen_at=each.created_at,
+            )
+            for each in used
+            if each.name in self._room.reserved
+        ]
+        return [*files, *taken]
 
     async def examine(self, draft: Draft) -> tuple[Examined, Trial | None]:
         """Review and try a draft, and keep nothing.

@@ -54,5 +54,5 @@ def workroom_of(
         prefixes=tuple(f"{names.prefix(each.spec.name)}_" for each in servers.each),
         place=place,
         announce=announce,
-        shelves=Shelves(database),
+        shelves=Shelves(database, reserved),
     )

@@ -33,15 +33,24 @@ class Place(Protocol):
 class Shelves:
     """The skills in use, by owner, as long as nothing has changed."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, reserved: frozenset[str] = frozenset()) -> None:
+        """Know where skills are kept.
+
+        Args:
+            database: Where.
+            reserved: The names of other tools. One may have come with an upgrade, after a skill of
+                that name was approved: then the skill rests.
+        """
         self._database = database
+        self._reserved = reserved
         self._shelves: dict[str, Shelf] = {}
 
     async def of(self, owner: str) -> Shelf:
         """An owner's skills in use."""
         shelf = self._shelves.get(owner)
         if shelf is None:
-            shelf = Shelf(await self._database.read(lambda tx: skills.in_use(tx, owner)))
+            found = await self._database.read(lambda tx: skills.in_use(tx, owner))
+            shelf = Shelf([each for each in found if each.name not in self._reserved])
             self._shelves[owner] = shelf
         return shelf
 

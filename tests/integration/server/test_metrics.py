@@ -52,9 +52,10 @@ async def test_numbers_move_when_a_turn_runs(tmp_path):
         return "nothing"
 
     replies = [call("look"), call("invented"), say("Hi.")]
-    async with served(tmp_path, *replies, toolsets=[hands(look)]) as (_, client):
+    async with served(tmp_path, *replies, toolsets=[hands(look)]) as (app, client):
         before = await numbers(client)
         await client.post("/api/chat/one", json={"message": "Hello"})
+        await app.remembered()
         after = await numbers(client)
     assert before.of("lra_turns_total") == 0
     assert after.of("lra_turns_total", outcome="done") == 1
