@@ -1,0 +1,1 @@
+function e(e){return e<1e3?String(e):e<1e6?`${r(e/1e3)}k`:`${r(e/1e6)}M`}function t(e){return e===0?`$0`:e<.01?`$${e.toPrecision(2)}`:`$${e.toFixed(2)}`}function n(e){return e<1e3?`${e} B`:e<1e6?`${r(e/1e3)} kB`:`${r(e/1e6)} MB`}function r(e){return e>=100?String(Math.round(e)):e.toFixed(1).replace(/\.0$/,``)}export{t as n,e as r,n as t};

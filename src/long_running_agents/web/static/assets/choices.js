@@ -1,0 +1,1 @@
+import{j as e}from"./failure.js";function t({label:t,options:n,chosen:r,onChoose:i}){return e(`div`,{class:`choices`,role:`group`,"aria-label":t,children:n.map(({value:t,label:n,count:a})=>e(`button`,{type:`button`,class:`choice`,"aria-pressed":t===r,onClick:()=>i(t),children:[n,a!==void 0&&e(`span`,{class:`choice-count`,children:a})]},t))})}export{t};

@@ -1,0 +1,1 @@
+import{u as e}from"./failure.js";import{u as t}from"./index.js";import{t as n}from"./fresh.js";var r=1e3,i=new Set([`renamed`,`done`,`catch_up`]);function a(){let{answer:a,again:o}=t(t=>e.get(`/api/sessions`,{limit:r},t),[]);n(i,o);let s=new Map(a?.sessions.map(e=>[e.id,e.title]));return e=>s.get(e)||e}export{a as t};
