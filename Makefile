@@ -49,10 +49,10 @@ bubblewrap:
 	@.ci/bubblewrap
 
 integration: $(VENV)/.ready bubblewrap
-	@$(BIN)/pytest -q -n 2 tests/integration
+	@$(BIN)/pytest -q -n 3 tests/integration
 
 contract: $(VENV)/.ready bubblewrap
-	@$(BIN)/pytest -q -n 2 tests/contract
+	@$(BIN)/pytest -q -n 3 tests/contract
 
 docs: $(VENV)/.ready bubblewrap
 	@$(BIN)/pytest -q -n 2 tests/docs
@@ -62,7 +62,7 @@ chromium:
 	@.ci/chromium
 
 e2e: $(VENV)/.ready bubblewrap chromium
-	@$(BIN)/pytest -q -n 2 --dist loadfile tests/e2e
+	@$(BIN)/pytest -q -n 3 --dist loadfile tests/e2e
 
 check: lint types layers unit
 
