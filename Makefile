@@ -51,10 +51,10 @@ bubblewrap:
 	@.ci/bubblewrap
 
 integration: $(VENV)/.ready bubblewrap
-	@$(BIN)/pytest -q -n 2 tests/integration
+	@$(BIN)/pytest -q -n 3 tests/integration
 
 contract: $(VENV)/.ready bubblewrap
-	@$(BIN)/pytest -q -n 2 tests/contract
+	@$(BIN)/pytest -q -n 3 tests/contract
 
 docs: $(VENV)/.ready bubblewrap
 	@$(BIN)/pytest -q -n 2 tests/docs
@@ -82,7 +82,7 @@ chromium:
 	@.ci/chromium
 
 e2e: $(VENV)/.ready $(MODULES) bubblewrap chromium
-	@$(BIN)/pytest -q -n 2 --dist loadfile tests/e2e
+	@$(BIN)/pytest -q -n 3 --dist loadfile tests/e2e
 
 pictures: $(VENV)/.ready chromium
 	@LRA_PICTURES=1 $(BIN)/pytest -q tests/e2e/test_window_pictures.py

@@ -31,7 +31,7 @@ CHECKS = [
     checks.response_headers_conformance,
     checks.response_schema_conformance,
 ]
-EXAMPLES = 15
+EXAMPLES = 12
 SCRIPT = Script(
     [
         Rule("herons", (call("create_task", title="Count"), say("Two herons."))),

@@ -25,10 +25,11 @@ async def test_a_turn_is_found_by_the_request_that_began_it(tmp_path):
     settings = {"log_level": "INFO", "log_format": "json"}
     async with served(tmp_path, hang(), say("Two."), **settings) as (_, client):
         first, second = {"X-Request-Id": "first"}, {"X-Request-Id": "second"}
-        one = asyncio.create_task(
-            client.post("/api/chat/s", json={"message": "One"}, headers=first)
-        )
-        async with window(client.base_url, "/ws/s?after=0") as socket:
+        # There before the session is, so that it hears of all that happens in it.
+        async with window(client.base_url, "/ws/s") as socket:
+            one = asyncio.create_task(
+                client.post("/api/chat/s", json={"message": "One"}, headers=first)
+            )
             await socket.until("thinking")
             # Waits in line behind the other, in the same session.
             two = asyncio.create_task(
