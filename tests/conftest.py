@@ -33,6 +33,8 @@ def _own_world(tmp_path, monkeypatch):
     monkeypatch.setenv("LRA_HOME", str(tmp_path / "home"))
     # Nor the model servers that happen to run on their machine.
     monkeypatch.setenv("LRA_AGENT__MODEL__PROBE", "[]")
+    # Nor whom their machine trusts, which takes each client 24 ms to read.
+    monkeypatch.setenv("SSL_CERT_DIR", str(tmp_path))
 
 
 @pytest.fixture(autouse=True)

@@ -20,6 +20,10 @@ HEAD = "0008"
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 
+SNAPSHOT = MIGRATIONS / "head.sql"
+"""The schema that all migrations lead to, for new databases: a tenth of the way there. A test
+holds it equal to theirs."""
+
 
 def current_revision(connection: Connection) -> str | None:
     """The schema a database has; None when it is empty."""
@@ -38,6 +42,9 @@ def prepare(
         tables = set(inspect(connection).get_table_names()) if found is None else set[str]()
     if found == head:
         return
+    if found is None and not tables and migrations is MIGRATIONS:
+        _build(engine, path)
+        return
     # Alembic leaves its own empty table behind when everything else was taken down.
     if tables := tables - {"alembic_version"}:
         raise CorruptData(
@@ -48,6 +55,14 @@ def prepare(
         refuse_newer(found, path, migrations)
         copy_database(path, backups / f"before-{head}-{now:%Y%m%d-%H%M%S}.db")
     migrate(engine, path, head, migrations=migrations)
+
+
+def _build(engine: Engine, path: Path) -> None:
+    """Give an empty database the newest schema at once, in one transaction."""
+    statements = SNAPSHOT.read_text(encoding="utf-8").split("\n\n")
+    with storage_errors(path), engine.begin() as connection:
+        for statement in statements:
+            connection.exec_driver_sql(statement)
 
 
 def migrate(engine: Engine, path: Path, revision: str, *, migrations: Path = MIGRATIONS) -> None:

@@ -1,6 +1,7 @@
 """The list of toolsets: the one place where tools are registered."""
 
 from collections.abc import Collection, Container, Iterable
+from functools import cache
 
 from pydantic_ai.toolsets import AbstractToolset, FunctionToolset
 
@@ -19,13 +20,14 @@ from long_running_agents.tools.tasks import task_tools
 from long_running_agents.tools.web import web_tools
 
 
-def families(*, network: bool = False) -> list[FunctionToolset[TurnDeps]]:
-    """Every toolset there is.
+@cache
+def families(*, network: bool = False) -> tuple[FunctionToolset[TurnDeps], ...]:
+    """Every toolset there is: made once, since their schemas take longer than anything else here.
 
     Args:
         network: Whether code in a sandbox can reach anybody.
     """
-    return [
+    return (
         memory_tools(),
         conversations(),
         task_tools(),
@@ -37,7 +39,7 @@ def families(*, network: bool = False) -> list[FunctionToolset[TurnDeps]]:
         results(),
         tool_search(),
         skill_making(),
-    ]
+    )
 
 
 def reserved(toolsets: Iterable[AbstractToolset[TurnDeps]] = ()) -> frozenset[str]:

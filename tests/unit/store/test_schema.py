@@ -7,6 +7,7 @@ from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from tests.unit.store.house import NOON, add_messages, add_session, add_turn, house
+from tests.unit.store.snapshot import migrated, written
 
 from long_running_agents.domain.memory import Draft, Viewer
 from long_running_agents.domain.redaction import Redactor
@@ -82,6 +83,22 @@ def test_the_head_is_the_newest_migration():
     script = ScriptDirectory.from_config(schema._config(schema.MIGRATIONS))
 
     assert script.get_heads() == [schema.HEAD]
+
+
+def test_a_new_database_is_what_all_migrations_make(tmp_path):
+    migrated(tmp_path / "old way.db")
+
+    assert written(tmp_path / "old way.db") == schema.SNAPSHOT.read_text(encoding="utf-8"), (
+        "Run 'python -m tests.unit.store.snapshot'."
+    )
+
+
+async def test_a_new_database_is_built_without_a_migration(tmp_path):
+    async with house(tmp_path / "home") as database:
+        pass
+
+    assert written(database.path) == schema.SNAPSHOT.read_text(encoding="utf-8")
+    assert not (tmp_path / "home" / "backups").exists()
 
 
 def differences(connection, metadata):
