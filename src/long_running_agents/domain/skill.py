@@ -268,6 +268,10 @@ class Skill:
             return "enabled"
         return "proposed" if self.version is None else "disabled"
 
+    def uses(self, number: int) -> bool:
+        """Whether a version is the one in use."""
+        return self.enabled and self.version == number
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:

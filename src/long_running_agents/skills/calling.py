@@ -94,8 +94,7 @@ class Calling:
             if not there or not failure or not most:
                 return None
             skill = skills.get(tx, version.owner, version.name)
-            used = skill.enabled and skill.version == version.number
-            if not used or skill.failures_in_a_row < most:
+            if not skill.uses(version.number) or skill.failures_in_a_row < most:
                 return None
             last = failure.splitlines()[0]
             why = f"it failed {skill.failures_in_a_row} times in a row; the last time: {last}"

@@ -65,7 +65,7 @@ def reject(tx: Transaction, version: Version, by: str, now: datetime) -> None:
         Busy: It is in use.
     """
     skill = skills.get(tx, version.owner, version.name)
-    if skill.enabled and skill.version == version.number:
+    if skill.uses(version.number):
         raise Busy(
             f"Version {version.number} of {version.name!r} is in use.",
             hint="Disable the skill, or roll it back, first.",

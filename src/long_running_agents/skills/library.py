@@ -131,9 +131,7 @@ class Library:
             SkillRefused: The review or the trial found fault with it.
         """
         version = await self.propose(draft)
-        skill = await self.get(version.name)
-        used = skill.enabled and skill.version == version.number
-        if used or not enable:
+        if not enable or (await self.get(version.name)).uses(version.number):
             return version
         await self.approve(version.name, version.number, by=by)
         return await self.version(version.name, version.number)
