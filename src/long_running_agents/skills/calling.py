@@ -6,15 +6,14 @@ from dataclasses import dataclass
 from long_running_agents.domain.events import Recorded
 from long_running_agents.domain.skill import Brought, Json, Version
 from long_running_agents.errors import NotFound, SandboxUnavailable, SkillFailed, UsageError
-from long_running_agents.sandbox.port import Sandbox
 from long_running_agents.sandbox.result import ExecResult
 from long_running_agents.skills import changing
+from long_running_agents.skills.running import run
 from long_running_agents.skills.validating import complaints
 from long_running_agents.skills.workroom import Workroom
 from long_running_agents.store import skills
 from long_running_agents.store.database import Transaction
 
-_MEGABYTE = 1 << 20
 _PRINTED = 4000
 _TRACED = 2000
 
@@ -74,7 +73,7 @@ class Calling:
                     "A skill would run without a sandbox, and nobody is there to watch.",
                     hint="Turn sandbox.unsafe_local off, and see 'lra sandbox doctor'.",
                 )
-            result = await _run(entered.sandbox, version, args, context)
+            result = await run(entered.sandbox, version, args, context)
         failure = _failure(version, result)
         await self._count(version, where, failure)
         if failure:
@@ -107,18 +106,6 @@ class Calling:
             # Only then: to read a thousand skills anew after each failure would slow every step.
             self._room.shelves.changed(self._owner)
             self._room.announce(news)
-
-
-async def _run(sandbox: Sandbox, version: Version, args: Json, context: Json) -> ExecResult:
-    interface = version.interface
-    given = {**args, interface.context: context} if interface.context else args
-    return await sandbox.call(
-        version.source,
-        interface.function,
-        given,
-        version.limits.timeout,
-        memory=version.limits.memory * _MEGABYTE,
-    )
 
 
 def _failure(version: Version, result: ExecResult) -> str:

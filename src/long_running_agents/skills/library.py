@@ -27,7 +27,7 @@ from long_running_agents.skills.calling import Calling, Returned
 from long_running_agents.skills.offering import Shelf
 from long_running_agents.skills.proposing import Proposing
 from long_running_agents.skills.transfer import exporting, importing
-from long_running_agents.skills.trial import Candidate
+from long_running_agents.skills.trial import SAMPLE, Candidate
 from long_running_agents.skills.workroom import Workroom
 from long_running_agents.store import skill_problems, skills
 from long_running_agents.store.database import Transaction
@@ -261,7 +261,7 @@ class Library:
             limits=version.limits,
             examples=[Example(args=args)],
         )
-        context = {"session_id": "trial", "turn_id": "trial", "owner": self._owner}
+        context = {**SAMPLE, "owner": self._owner}
         return (await self._room.trials.of(candidate, context)).attempts[0]
 
     async def export(self, names: Sequence[str] | None = None) -> str:

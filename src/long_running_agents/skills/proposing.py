@@ -12,7 +12,6 @@ from long_running_agents.domain.skill import (
     Example,
     Finding,
     Interface,
-    Json,
     Kind,
     Limits,
     Origin,
@@ -26,7 +25,7 @@ from long_running_agents.domain.skill import (
 from long_running_agents.errors import Denied, SkillRefused
 from long_running_agents.skills import changing, guides, likeness, lookalikes
 from long_running_agents.skills.reviewing.review import review
-from long_running_agents.skills.trial import Candidate
+from long_running_agents.skills.trial import SAMPLE, Candidate
 from long_running_agents.skills.workroom import Workroom
 from long_running_agents.store import skills
 from long_running_agents.store.database import Transaction
@@ -96,7 +95,7 @@ class Proposing:
             limits=self._limits(draft),
             examples=_told(examined.examples) or examined.examples,
         )
-        return await self._room.trials.of(candidate, _SAMPLE)
+        return await self._room.trials.of(candidate, SAMPLE)
 
     async def propose(self, draft: Draft) -> Version:
         """Review, try and keep a draft; the same again is the same version.
@@ -258,7 +257,3 @@ def _refused(examined: Examined) -> SkillRefused:
     rest = f"\n- and {more} more" if more > 0 else ""
     name = examined.name or "This"
     return SkillRefused(f"{name} cannot be a skill:\n{told}{rest}")
-
-
-_SAMPLE: Json = {"session_id": "trial", "turn_id": "trial", "owner": "trial", "agent": "lra"}
-"""The context of a trial."""
