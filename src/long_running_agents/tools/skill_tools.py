@@ -10,7 +10,7 @@ from pydantic_ai.tools import RunContext, ToolDefinition
 from pydantic_ai.toolsets import AbstractToolset
 from pydantic_ai.toolsets.abstract import ToolsetTool
 from pydantic_core import SchemaValidator, core_schema
-from typing_extensions import TypedDict, override
+from typing_extensions import override
 
 from long_running_agents.config.settings import SkillSettings
 from long_running_agents.domain.fitting import first_sentence
@@ -23,6 +23,7 @@ from long_running_agents.skills.offering import Shelf
 from long_running_agents.tools import selection
 from long_running_agents.tools.deps import TurnDeps
 from long_running_agents.tools.effects import effect
+from long_running_agents.tools.selection import ToolFound
 from long_running_agents.tools.skill_making import library_of
 
 FIND, READ = "find_skills", "read_skill"
@@ -35,19 +36,12 @@ _KEPT = 64
 """Turns whose choice is remembered."""
 
 
-class SkillFound(TypedDict):
-    """A skill as the model reads about it."""
-
-    name: str
-    description: str
-
-
 def finding() -> FunctionToolset[TurnDeps]:
     """The tools that find skills and read guides; offered where there is something to find."""
     tools = FunctionToolset[TurnDeps](id="skill_finding")
 
     @tools.tool(metadata=effect(Effect.READ))
-    async def find_skills(ctx: RunContext[TurnDeps], query: str) -> list[SkillFound]:
+    async def find_skills(ctx: RunContext[TurnDeps], query: str) -> list[ToolFound]:
         """Find more skills by what they do; functions found can be called from the next step on.
 
         Args:
@@ -56,7 +50,7 @@ def finding() -> FunctionToolset[TurnDeps]:
         """
         shelf = await library_of(ctx.deps).shelf()
         return [
-            SkillFound(name=each.name, description=_told(each))
+            ToolFound(name=each.name, description=_told(each))
             for each in shelf.search(query, _HITS)
         ]
 
