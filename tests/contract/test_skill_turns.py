@@ -8,8 +8,9 @@ from tests.integration.stories import SESSION, ended, told
 from long_running_agents.domain.events import ApprovalRequested, SkillChanged
 from long_running_agents.domain.grant import Lasting
 from long_running_agents.domain.ids import SessionId
-from long_running_agents.domain.skill import Standing
+from long_running_agents.domain.skill import Brought, Draft, Origin, Standing
 from long_running_agents.domain.turn import TurnStatus
+from long_running_agents.errors import SandboxUnavailable
 from long_running_agents.store import ledger
 from long_running_agents.testing import ScriptedModel, call, make_app, say
 
@@ -251,6 +252,18 @@ async def test_wrong_arguments_are_refused_before_anything_runs_and_do_not_count
         turn = await ended(app, "Make it")
         assert "is not of type 'integer'" in (await results(app, turn))[1]
         assert (await app.workshop.library.get("double")).calls == 0
+
+
+async def test_without_walls_no_skill_is_called_unless_somebody_watches(tmp_path):
+    person = Brought(origin=Origin.PERSON)
+    async with make_app(tmp_path, model=ScriptedModel([]), sandbox__unsafe_local=True) as app:
+        library = app.workshop.library
+        await library.create(Draft(source=DOUBLE, brought=person), enable=True, by="person")
+        four = {"number": 4}
+        assert (await library.call("double", four, where=person, context={})).value == 8
+        with pytest.raises(SandboxUnavailable, match="nobody is there"):
+            await library.call("double", four, where=person, context={}, attended=False)
+        assert (await library.get("double")).calls == 1
 
 
 async def test_a_function_that_takes_a_context_knows_where_it_is_called(tmp_path):

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from long_running_agents.domain.events import Recorded
 from long_running_agents.domain.skill import Brought, Json, Version
-from long_running_agents.errors import NotFound, SandboxUnavailable, SkillFailed, UsageError
+from long_running_agents.errors import NotFound, SkillFailed, UsageError
 from long_running_agents.sandbox.result import ExecResult
 from long_running_agents.skills import changing
 from long_running_agents.skills.running import run
@@ -67,12 +67,7 @@ class Calling:
             raise UsageError(f"{name} cannot be called like this: {wrong}.")
         session = where.session_id or "skills"
         sandboxes = self._room.place(self._owner).sandboxes
-        async with sandboxes.entered(session) as entered:
-            if not entered.sandbox.isolation and not attended:
-                raise SandboxUnavailable(
-                    "A skill would run without a sandbox, and nobody is there to watch.",
-                    hint="Turn sandbox.unsafe_local off, and see 'lra sandbox doctor'.",
-                )
+        async with sandboxes.entered(session, attended=attended) as entered:
             result = await run(entered.sandbox, version, args, context)
         failure = _failure(version, result)
         await self._count(version, where, failure)

@@ -15,14 +15,14 @@ from typing_extensions import override
 from long_running_agents.config.settings import SkillSettings
 from long_running_agents.domain.fitting import first_sentence
 from long_running_agents.domain.skill import Brought, Kind, Origin, Version
-from long_running_agents.domain.tool import Effect, Power
+from long_running_agents.domain.tool import Effect
 from long_running_agents.errors import Denied, NotFound
 from long_running_agents.skills import offering
 from long_running_agents.skills.filing import Filing
 from long_running_agents.skills.offering import Shelf
 from long_running_agents.tools import selection
 from long_running_agents.tools.deps import TurnDeps
-from long_running_agents.tools.effects import effect
+from long_running_agents.tools.effects import code_powers, effect
 from long_running_agents.tools.selection import ToolFound
 from long_running_agents.tools.skill_making import library_of
 
@@ -68,16 +68,6 @@ def finding() -> FunctionToolset[TurnDeps]:
     return tools
 
 
-def powers(*, network: bool) -> frozenset[Power]:
-    """What every skill can do, since nobody knows what its code does.
-
-    Args:
-        network: Whether code in a sandbox can reach anybody.
-    """
-    usual = frozenset({Power.EXECUTE, Power.CHANGE})
-    return usual | {Power.SEND} if network else usual
-
-
 class SkillTools(AbstractToolset[TurnDeps]):
     """The skills of whoever's turn it is."""
 
@@ -104,7 +94,7 @@ class SkillTools(AbstractToolset[TurnDeps]):
         self._allow = allow
         self._prefixes = prefixes
         self._finding = finding()
-        self._metadata = effect(Effect.ONCE, powers=powers(network=network), foreign=network)
+        self._metadata = effect(Effect.ONCE, powers=code_powers(network=network), foreign=network)
         self._definitions: dict[tuple[str, str, int], ToolDefinition] = {}
         self._chosen: dict[str, tuple[Shelf, tuple[str, ...], list[Version]]] = {}
 
