@@ -1,6 +1,5 @@
 """Changes to skills: each in one transaction, with its entry in the audit log."""
 
-from collections.abc import Sequence
 from datetime import datetime
 
 from long_running_agents.domain.events import Recorded, SkillChanged
@@ -87,8 +86,3 @@ def bring_back(tx: Transaction, version: Version, by: str, now: datetime) -> Non
         )
     skills.use(tx, version, now)
     note(tx, "use", version, by, now)
-
-
-def newest_number(versions: Sequence[Version]) -> int:
-    """The number of the newest version; 0 when there is none."""
-    return max((version.number for version in versions), default=0)

@@ -50,11 +50,6 @@ class Library:
         """The skills of another owner."""
         return self if owner == self._owner else Library(self._room, owner)
 
-    @property
-    def automatic(self) -> bool:
-        """Whether a review and a trial are enough."""
-        return self._room.settings.approval == "auto"
-
     async def shelf(self) -> Shelf:
         """The skills in use."""
         return await self._room.shelves.of(self._owner)
@@ -143,7 +138,8 @@ class Library:
             SkillRefused: The review or the trial found fault with it.
         """
         version = await self.propose(draft)
-        if version.standing is Standing.PROPOSED and self.automatic and not version.warnings:
+        automatic = self._room.settings.approval == "auto"
+        if automatic and version.standing is Standing.PROPOSED and not version.warnings:
             await self.approve(version.name, version.number, by="policy", where=draft.brought)
             return await self.version(version.name, version.number)
         return version

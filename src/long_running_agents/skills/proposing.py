@@ -220,7 +220,7 @@ class Proposing:
         version = Version(
             owner=self._owner,
             name=examined.name,
-            number=changing.newest_number(before) + 1,
+            number=before[0].number + 1 if before else 1,
             kind=draft.kind,
             digest=digest_of(draft.source, draft.files),
             source=draft.source,
