@@ -196,9 +196,12 @@ class Examined:
     """What a review says of a draft."""
 
     name: str
+    """What the skill is called; empty when not even that is known."""
     findings: tuple[Finding, ...]
     interface: Interface | None
+    """None when it could not be read."""
     examples: tuple[Example, ...] = ()
+    """The draft's own, then those of the docstring, then derived ones."""
 
     @property
     def errors(self) -> tuple[Finding, ...]:

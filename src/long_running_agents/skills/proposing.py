@@ -11,7 +11,6 @@ from long_running_agents.domain.skill import (
     Examined,
     Example,
     Finding,
-    Interface,
     Kind,
     Limits,
     Origin,
@@ -23,7 +22,8 @@ from long_running_agents.domain.skill import (
     same,
 )
 from long_running_agents.errors import Denied, SkillRefused
-from long_running_agents.skills import changing, guides, likeness, lookalikes
+from long_running_agents.skills import changing, likeness, lookalikes
+from long_running_agents.skills.guides import read_guide
 from long_running_agents.skills.reviewing.review import review
 from long_running_agents.skills.trial import SAMPLE, Candidate
 from long_running_agents.skills.workroom import Workroom
@@ -129,25 +129,16 @@ class Proposing:
             reserved=room.reserved,
             redact=room.redact,
         )
-        findings = list(found.findings)
-        if any(found.name.startswith(prefix) for prefix in room.prefixes):
-            findings.append(
-                Finding(
-                    message=f"{found.name!r} begins like the tools of a foreign server.",
-                    repair="Choose another name.",
-                )
-            )
-        return Examined(
-            name=found.name,
-            findings=tuple(findings),
-            interface=found.interface,
-            examples=found.examples,
+        if not found.name.startswith(room.prefixes):
+            return found
+        finding = Finding(
+            message=f"{found.name!r} begins like the tools of a foreign server.",
+            repair="Choose another name.",
         )
+        return replace(found, findings=(*found.findings, finding))
 
     def _guide(self, draft: Draft) -> Examined:
-        found = guides.read_guide(draft.source, draft.name, draft.files, redact=self._room.redact)
-        interface = Interface(function="", description=found.description, parameters={})
-        return Examined(name=found.name, findings=tuple(found.findings), interface=interface)
+        return read_guide(draft.source, draft.name, draft.files, redact=self._room.redact)
 
     def _limits(self, draft: Draft) -> Limits:
         usual = self._room.settings

@@ -80,4 +80,4 @@ def test_wide_letters_do_not_hide_a_name():
 def test_fields_of_own_objects_and_options_deep_in_a_module_may_be_set():
     body = "settings = Box()\nsettings.x = 1\njson.options.mode.x = 1\nreturn text"
     head = "import json\nclass Box:\n    x: int = 0\n"
-    assert reviewed(function(body, head=head)).ok
+    assert not reviewed(function(body, head=head)).errors
