@@ -229,16 +229,16 @@ class Library:
 
     async def _lies_there(self, guide: str) -> bool:
         workspace = self._room.place(self._owner).workspace
-        found = await asyncio.to_thread(shelving.found, workspace)
-        return any(each.draft is not None and each.draft.name == guide for each in found)
+        found = await asyncio.to_thread(shelving.guide_in, workspace, guide)
+        return found is not None and found.draft is not None
 
     async def unchanged(self, version: Version) -> bool:
         """Whether a guide's folder still is what was approved."""
         if version.brought.origin is not Origin.FILE:
             return True
         workspace = self._room.place(self._owner).workspace
-        found = await asyncio.to_thread(shelving.found, workspace)
-        return any(each.digest == version.digest for each in found)
+        found = await asyncio.to_thread(shelving.guide_in, workspace, version.name)
+        return found is not None and found.digest == version.digest
 
     async def call(
         self, name: str, args: Json, *, where: Brought, context: Json, attended: bool = True
