@@ -18,8 +18,9 @@ from long_running_agents.domain.skill import (
     Version,
 )
 from long_running_agents.domain.tool import Effect, Power
-from long_running_agents.errors import NotConfigured, UsageError
+from long_running_agents.errors import NotConfigured, NotPython, UsageError
 from long_running_agents.skills.library import Library
+from long_running_agents.skills.parsing import has_function, parsed
 from long_running_agents.skills.transfer import importing
 from long_running_agents.tools.deps import TurnDeps
 from long_running_agents.tools.effects import effect
@@ -172,13 +173,11 @@ def _whole(name: str, code: str, doc: str, args: dict[str, str]) -> str:
     """The code, or a function around it when it is only the body of one."""
     code = textwrap.dedent(code)
     try:
-        tree = ast.parse(code)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        tree = parsed(code)
+    except NotPython:
         # The review says what is wrong, and where.
         return code
-    if any(isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) for node in tree.body):
-        return code
-    if not any(isinstance(node, ast.Return) for node in ast.walk(tree)):
+    if has_function(tree) or not any(isinstance(node, ast.Return) for node in ast.walk(tree)):
         return code
     given = ", ".join(f"{argument}: {hint}" for argument, hint in args.items())
     told = f"    {doc!r}\n" if doc else ""

@@ -18,6 +18,7 @@ from long_running_agents.domain.skill import (
     Json,
     Severity,
 )
+from long_running_agents.skills.bindings import Function
 from long_running_agents.skills.reviewing import (
     declared,
     deriving,
@@ -26,7 +27,6 @@ from long_running_agents.skills.reviewing import (
     layout,
     syntax,
 )
-from long_running_agents.skills.reviewing.layout import Function
 from long_running_agents.skills.reviewing.places import places
 from long_running_agents.skills.reviewing.reaching import reaching
 from long_running_agents.skills.reviewing.signature import Signature, misfits, signature_of
