@@ -169,7 +169,7 @@ class Draft:
     name: str = ""
     """What the tool is to be called; the function's own name unless given."""
     function: str = ""
-    """Which function of the source; the only public one unless given."""
+    """Which function of the source; else the one called as the tool, or the last public one."""
     description: str = ""
     """Instead of the docstring."""
     examples: tuple[Example, ...] = ()
