@@ -10,19 +10,20 @@ from pydantic_ai.tools import RunContext, ToolDefinition
 from pydantic_ai.toolsets import AbstractToolset
 from pydantic_ai.toolsets.abstract import ToolsetTool
 from pydantic_core import SchemaValidator, core_schema
-from typing_extensions import TypedDict, override
+from typing_extensions import override
 
 from long_running_agents.config.settings import SkillSettings
 from long_running_agents.domain.fitting import first_sentence
 from long_running_agents.domain.skill import Brought, Kind, Origin, Version
-from long_running_agents.domain.tool import Effect, Power
+from long_running_agents.domain.tool import Effect
 from long_running_agents.errors import Denied, NotFound
 from long_running_agents.skills import offering
 from long_running_agents.skills.filing import Filing
 from long_running_agents.skills.offering import Shelf
 from long_running_agents.tools import selection
 from long_running_agents.tools.deps import TurnDeps
-from long_running_agents.tools.effects import effect
+from long_running_agents.tools.effects import code_powers, effect
+from long_running_agents.tools.selection import ToolFound
 from long_running_agents.tools.skill_making import library_of
 
 FIND, READ = "find_skills", "read_skill"
@@ -35,19 +36,12 @@ _KEPT = 64
 """Turns whose choice is remembered."""
 
 
-class SkillFound(TypedDict):
-    """A skill as the model reads about it."""
-
-    name: str
-    description: str
-
-
 def finding() -> FunctionToolset[TurnDeps]:
     """The tools that find skills and read guides; offered where there is something to find."""
     tools = FunctionToolset[TurnDeps](id="skill_finding")
 
     @tools.tool(metadata=effect(Effect.READ))
-    async def find_skills(ctx: RunContext[TurnDeps], query: str) -> list[SkillFound]:
+    async def find_skills(ctx: RunContext[TurnDeps], query: str) -> list[ToolFound]:
         """Find more skills by what they do; functions found can be called from the next step on.
 
         Args:
@@ -56,7 +50,7 @@ def finding() -> FunctionToolset[TurnDeps]:
         """
         shelf = await library_of(ctx.deps).shelf()
         return [
-            SkillFound(name=each.name, description=_told(each))
+            ToolFound(name=each.name, description=_told(each))
             for each in shelf.search(query, _HITS)
         ]
 
@@ -72,16 +66,6 @@ def finding() -> FunctionToolset[TurnDeps]:
         return await _guide(ctx.deps, name, file)
 
     return tools
-
-
-def powers(*, network: bool) -> frozenset[Power]:
-    """What every skill can do, since nobody knows what its code does.
-
-    Args:
-        network: Whether code in a sandbox can reach anybody.
-    """
-    usual = frozenset({Power.EXECUTE, Power.CHANGE})
-    return usual | {Power.SEND} if network else usual
 
 
 class SkillTools(AbstractToolset[TurnDeps]):
@@ -110,7 +94,7 @@ class SkillTools(AbstractToolset[TurnDeps]):
         self._allow = allow
         self._prefixes = prefixes
         self._finding = finding()
-        self._metadata = effect(Effect.ONCE, powers=powers(network=network), foreign=network)
+        self._metadata = effect(Effect.ONCE, powers=code_powers(network=network), foreign=network)
         self._definitions: dict[tuple[str, str, int], ToolDefinition] = {}
         self._chosen: dict[str, tuple[Shelf, tuple[str, ...], list[Version]]] = {}
 
