@@ -282,3 +282,13 @@ async def test_a_function_that_takes_a_context_knows_where_it_is_called(tmp_path
     async with make_app(tmp_path, model=model, **AUTO) as app:
         turn = await ended(app, "Where?")
         assert (await results(app, turn))[1] == f"Hello {SESSION}"
+
+
+async def test_the_model_hears_that_the_settings_do_not_let_it_call_what_it_made(tmp_path):
+    model = ScriptedModel([MAKE, say("So be it.")])
+    allowed = {"agent__tools__allow": ["generate_tool"]}
+    async with make_app(tmp_path, model=model, **AUTO, **allowed) as app:
+        turn = await ended(app, "Make a tool")
+        [made] = await results(app, turn)
+    assert "it cannot be called: agent.tools.allow in the settings does not name it" in made
+    assert "double" not in model.tools_offered[1]

@@ -232,6 +232,10 @@ class Library:
         found = await asyncio.to_thread(shelving.guide_in, workspace, guide)
         return found is not None and found.draft is not None
 
+    def allows(self, name: str) -> bool:
+        """Whether a skill of that name can be a tool, once it is in use."""
+        return self._room.allows(name)
+
     async def unchanged(self, version: Version) -> bool:
         """Whether a guide's folder still is what was approved."""
         if version.brought.origin is not Origin.FILE:

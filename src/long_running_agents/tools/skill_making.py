@@ -101,9 +101,17 @@ async def _propose(ctx: RunContext[TurnDeps], draft: Draft) -> str:
         if not await ctx.deps.consent(ctx.tool_call_id or "", _question(version, skill)):
             return _unanswered(version, skill)
         await library.approve(version.name, version.number, by="person", where=draft.brought)
-    return (
-        f"{version.name} version {version.number} is a tool from the next step on.{_tried(version)}"
-    )
+    return _in_use(version, callable_now=library.allows(version.name))
+
+
+def _in_use(version: Version, *, callable_now: bool) -> str:
+    what = f"{version.name} version {version.number} is"
+    if not callable_now:
+        return (
+            f"{what} approved, but it cannot be called: agent.tools.allow in the settings does"
+            " not name it. Tell the user."
+        )
+    return f"{what} a tool from the next step on.{_tried(version)}"
 
 
 def _question(version: Version, skill: Skill) -> str:

@@ -1,6 +1,6 @@
 """The skills themselves as tools: the relevant ones are offered, the others found."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -77,8 +77,7 @@ class SkillTools(AbstractToolset[TurnDeps]):
         filing: Filing,
         *,
         network: bool = False,
-        allow: Collection[str] | None = None,
-        prefixes: tuple[str, ...] = (),
+        allows: Callable[[str], bool],
     ) -> None:
         """Offer skills.
 
@@ -86,13 +85,11 @@ class SkillTools(AbstractToolset[TurnDeps]):
             settings: How many.
             filing: Looks for new files among them.
             network: Whether code in a sandbox can reach anybody.
-            allow: The names of the tools that may run.
-            prefixes: What the names of foreign tools begin with, which no skill may have.
+            allows: Whether the settings let a skill of some name be called.
         """
         self._settings = settings
         self._filing = filing
-        self._allow = allow
-        self._prefixes = prefixes
+        self._allows = allows
         self._finding = finding()
         self._metadata = effect(Effect.ONCE, powers=code_powers(network=network), foreign=network)
         self._definitions: dict[tuple[str, str, int], ToolDefinition] = {}
@@ -113,7 +110,7 @@ class SkillTools(AbstractToolset[TurnDeps]):
         if not shelf.versions:
             return {}
         chosen = self._choose(shelf, ctx)
-        tools = {each.name: self._tool(each, ctx) for each in chosen if self.may(each.name)}
+        tools = {each.name: self._tool(each, ctx) for each in chosen if self._allows(each.name)}
         return {**tools, **await self._helpers(shelf, len(chosen), ctx)}
 
     @override
@@ -143,10 +140,6 @@ class SkillTools(AbstractToolset[TurnDeps]):
             name, tool_args, where=where, context=context, attended=deps.turn.attended
         )
         return str(returned)
-
-    def may(self, name: str) -> bool:
-        """Whether the settings let it be called."""
-        return (self._allow is None or name in self._allow) and not name.startswith(self._prefixes)
 
     def _choose(self, shelf: Shelf, ctx: RunContext[TurnDeps]) -> list[Version]:
         """The same ones as at the step before, unless something was made or found meanwhile."""
@@ -185,13 +178,13 @@ class SkillTools(AbstractToolset[TurnDeps]):
         guides = shelf.of(Kind.GUIDE)
         known = await self._finding.get_tools(ctx)
         helpers: dict[str, ToolsetTool[TurnDeps]] = {}
-        if guides and self.may(READ):
+        if guides and self._allows(READ):
             reading = known[READ]
             named = "; ".join(f"{each.name}: {_told(each)}" for each in guides[:_GUIDES])
             told = f"{reading.tool_def.description}\n\nThere are: {named}"
             helpers[READ] = replace(reading, tool_def=replace(reading.tool_def, description=told))
         hidden = len(shelf.of(Kind.FUNCTION)) > offered or len(guides) > _GUIDES
-        if hidden and self.may(FIND):
+        if hidden and self._allows(FIND):
             helpers[FIND] = known[FIND]
         return helpers
 
