@@ -25,6 +25,7 @@ from long_running_agents import errors
 from long_running_agents.config import environment
 from long_running_agents.config.settings import Settings
 from long_running_agents.domain import events
+from long_running_agents.domain.described import meanings
 from long_running_agents.tools.catalog import families
 from long_running_agents.tools.effects import effect_of
 
@@ -118,7 +119,7 @@ def _settings(model: type[BaseModel], prefix: str) -> Iterator[list[str]]:
                 f"`{key}`",
                 _type(annotation),
                 _default(field.default),
-                field.description or "",
+                meanings(model).get(name, ""),
                 " ".join(f"`{variable}`" for variable in _variables(key)),
             ]
 
@@ -223,7 +224,7 @@ def _kind(shape: type[BaseModel]) -> str:
 
 def _shape(shape: type[BaseModel]) -> str:
     rows = [
-        [f"`{name}`", f"`{_field_type(field.annotation)}`", field.description or ""]
+        [f"`{name}`", f"`{_field_type(field.annotation)}`", meanings(shape).get(name, "")]
         for name, field in shape.model_fields.items()
         if name != "type"
     ]

@@ -34,6 +34,7 @@ def _own_world(tmp_path, monkeypatch):
     # Nor the model servers that happen to run on their machine.
     monkeypatch.setenv("LRA_AGENT__MODEL__PROBE", "[]")
     # Nor whom their machine trusts, which takes each client 24 ms to read.
+    monkeypatch.delenv("SSL_CERT_FILE", raising=False)
     monkeypatch.setenv("SSL_CERT_DIR", str(tmp_path))
 
 

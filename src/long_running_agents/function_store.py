@@ -214,7 +214,7 @@ def _stored(skill: Skill, version: Version) -> StoredFunction:
         timeout=version.limits.timeout,
         safe_mode=version.safe_mode,
         allowed_imports=version.allowed_imports,
-        enabled=skill.enabled and skill.version == version.number,
+        enabled=skill.uses(version.number),
         calls=skill.calls,
         failures=skill.failures,
     )

@@ -6,7 +6,9 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import quote
 
+from long_running_agents.config import Loaded
 from long_running_agents.errors import HomeBusy, StorageFailed
 
 
@@ -136,3 +138,11 @@ class Home:
 def _pid(handle: int) -> int:
     text = os.pread(handle, 32, 0).decode(errors="replace").strip()
     return int(text) if text.isdigit() else 0
+
+
+def workspace_of(loaded: Loaded, owner: str | None = None) -> Path:
+    """The agent's folder, or the one it has for somebody else."""
+    if owner not in (None, loaded.settings.owner):
+        return Home(loaded.home).workspaces / quote(owner, safe="")
+    chosen = loaded.settings.agent.workspace
+    return Path(chosen).expanduser() if chosen else Home(loaded.home).workspace

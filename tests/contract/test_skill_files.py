@@ -1,6 +1,5 @@
 """What people put into the folder of skills: proposals, problems, and guides."""
 
-import json
 import shutil
 
 import pytest
@@ -140,7 +139,7 @@ async def test_nothing_that_the_agent_runs_can_write_into_the_folder(tmp_path):
     assert "a person has to approve" in told[1]
     assert "a person has to approve" in told[2]
     assert sorted(path.name for path in folder.iterdir()) == ["double.py"]
-    assert json.dumps(told[3])
+    assert "Read-only file system" in told[3]
     assert (folder / "double.py").read_text() == DOUBLE
 
 

@@ -8,8 +8,9 @@ from tests.integration.stories import SESSION, ended, told
 from long_running_agents.domain.events import ApprovalRequested, SkillChanged
 from long_running_agents.domain.grant import Lasting
 from long_running_agents.domain.ids import SessionId
-from long_running_agents.domain.skill import Standing
+from long_running_agents.domain.skill import Brought, Draft, Origin, Standing
 from long_running_agents.domain.turn import TurnStatus
+from long_running_agents.errors import SandboxUnavailable
 from long_running_agents.store import ledger
 from long_running_agents.testing import ScriptedModel, call, make_app, say
 
@@ -198,12 +199,71 @@ async def test_a_skill_that_keeps_failing_is_disabled_and_the_user_is_told(tmp_p
         assert (await app.workshop.library.enable("invert", by="person")).state == "enabled"
 
 
+async def test_what_was_disabled_is_a_tool_again_only_after_a_yes(tmp_path):
+    model = ScriptedModel([MAKE, say("made"), MAKE, call("double", number=4), say("8")])
+    async with make_app(tmp_path, model=model, **AUTO) as app:
+        library = app.workshop.library
+        await ended(app, "Make it")
+        await library.disable("double", "it is too slow", by="person")
+        turn = await ended(app, "Make it again")
+        assert turn.status is TurnStatus.WAITING
+        [asked] = await told(app, ApprovalRequested)
+        assert "The skill is disabled: it is too slow." in asked.question
+        assert (await library.get("double")).state == "disabled"
+        await app.turns.answer(asked.approval_id, allowed=True)
+        turn = await app.turns.settled(turn.id)
+        assert (turn.status, turn.answer) == (TurnStatus.DONE, "8")
+        assert (await library.get("double")).state == "enabled"
+        assert len(await library.versions("double")) == 1
+
+
+async def test_where_nobody_is_there_what_was_disabled_rests_and_the_model_is_told(tmp_path):
+    model = ScriptedModel([MAKE, say("made"), MAKE, say("Somebody has to approve it.")])
+    async with make_app(tmp_path, model=model, **AUTO) as app:
+        await ended(app, "Make it")
+        await app.workshop.library.disable("double", by="person")
+        [said] = await results(app, await ended(app, "Make it again", attended=False))
+        assert "double version 1 is not in use" in said
+        assert "lra skills approve double --version 1" in said
+        assert (await app.workshop.library.get("double")).state == "disabled"
+        assert "double" not in model.tools_offered[-1]
+
+
+async def test_an_earlier_version_does_not_take_the_place_of_the_one_in_use_by_itself(tmp_path):
+    better = DOUBLE.replace("2 * number", "number + number")
+    model = ScriptedModel(
+        [MAKE, call("generate_tool", name="double", code=better), say("made"), MAKE, say("As is.")]
+    )
+    async with make_app(tmp_path, model=model, **AUTO) as app:
+        library = app.workshop.library
+        await ended(app, "Make it, and make it better")
+        turn = await ended(app, "Make the first one again")
+        [asked] = await told(app, ApprovalRequested)
+        assert "Version 2 is in use instead." in asked.question
+        await app.turns.answer(asked.approval_id, allowed=False)
+        assert (await app.turns.settled(turn.id)).answer == "As is."
+        assert (await library.get("double")).uses(2)
+        assert (await library.version("double", 1)).standing is Standing.APPROVED
+
+
 async def test_wrong_arguments_are_refused_before_anything_runs_and_do_not_count(tmp_path):
     model = ScriptedModel([MAKE, call("double", number="four"), say("Sorry.")])
     async with make_app(tmp_path, model=model, **AUTO) as app:
         turn = await ended(app, "Make it")
         assert "is not of type 'integer'" in (await results(app, turn))[1]
         assert (await app.workshop.library.get("double")).calls == 0
+
+
+async def test_without_walls_no_skill_is_called_unless_somebody_watches(tmp_path):
+    person = Brought(origin=Origin.PERSON)
+    async with make_app(tmp_path, model=ScriptedModel([]), sandbox__unsafe_local=True) as app:
+        library = app.workshop.library
+        await library.create(Draft(source=DOUBLE, brought=person), enable=True, by="person")
+        four = {"number": 4}
+        assert (await library.call("double", four, where=person, context={})).value == 8
+        with pytest.raises(SandboxUnavailable, match="nobody is there"):
+            await library.call("double", four, where=person, context={}, attended=False)
+        assert (await library.get("double")).calls == 1
 
 
 async def test_a_function_that_takes_a_context_knows_where_it_is_called(tmp_path):
@@ -222,3 +282,13 @@ async def test_a_function_that_takes_a_context_knows_where_it_is_called(tmp_path
     async with make_app(tmp_path, model=model, **AUTO) as app:
         turn = await ended(app, "Where?")
         assert (await results(app, turn))[1] == f"Hello {SESSION}"
+
+
+async def test_the_model_hears_that_the_settings_do_not_let_it_call_what_it_made(tmp_path):
+    model = ScriptedModel([MAKE, say("So be it.")])
+    allowed = {"agent__tools__allow": ["generate_tool"]}
+    async with make_app(tmp_path, model=model, **AUTO, **allowed) as app:
+        turn = await ended(app, "Make a tool")
+        [made] = await results(app, turn)
+    assert "it cannot be called: agent.tools.allow in the settings does not name it" in made
+    assert "double" not in model.tools_offered[1]

@@ -9,13 +9,12 @@ import urllib.request
 
 import pexpect
 import pytest
+from tests.e2e.terminals import PROMPT_IS_UP, leave, say_to
 
 from long_running_agents.testing import Rule, Script, ToolCall, hang, say, scripted_process
 
 PROGRAM = ["-m", "long_running_agents"]
 FOR_EVER = 3600.0
-PROMPT_IS_UP = "\x1b[?2004h"
-"""The prompt asks the terminal to mark pastes; from then on it reads."""
 SCRIPT = Script(
     (
         # Each word of this takes an hour: whoever sees the first one has not seen the end.
@@ -110,17 +109,6 @@ def lra(environment):
         return done.returncode, done.stdout, done.stderr
 
     return run
-
-
-def say_to(child, text):
-    child.send(f"{text}\r")
-
-
-def leave(child):
-    child.send("\x04")
-    child.expect(pexpect.EOF)
-    child.close()
-    return child.exitstatus
 
 
 def asked(environment):

@@ -8,12 +8,11 @@ import sys
 
 import pexpect
 import pytest
+from tests.e2e.terminals import PROMPT_IS_UP, say_to
 
 from long_running_agents.testing import Rule, Script, ToolCall, say, scripted_process
 
 PROGRAM = ["-m", "long_running_agents"]
-PROMPT_IS_UP = "\x1b[?2004h"
-"""The prompt asks the terminal to mark pastes; from then on it reads."""
 DOUBLE = 'def double(number: int) -> int:\n    """Twice as much."""\n    return 2 * number\n'
 MAKE = ToolCall("generate_tool", {"name": "double", "code": DOUBLE})
 SCRIPT = Script(
@@ -110,10 +109,6 @@ def chatting(child):
     child.expect("lra with custom:scripted")
     child.expect_exact(PROMPT_IS_UP)
     return child
-
-
-def say_to(child, text):
-    child.send(f"{text}\r")
 
 
 def states(lra):

@@ -10,13 +10,12 @@ import urllib.request
 
 import pexpect
 import pytest
+from tests.e2e.terminals import PROMPT_IS_UP, leave, say_to
 
 from long_running_agents.testing import Rule, Script, ToolCall, say, scripted_process
 
 PROGRAM = ["-m", "long_running_agents"]
 FOR_EVER = 3600.0
-PROMPT_IS_UP = "\x1b[?2004h"
-"""The prompt asks the terminal to mark pastes; from then on it reads."""
 SCRIPT = Script(
     (
         # Each word of this takes an hour: whoever sees the first one has not seen the end.
@@ -68,7 +67,7 @@ def terminal(environment):
                 [*PROGRAM, "chat", *arguments],
                 env=environment,
                 encoding="utf-8",
-                timeout=20,
+                timeout=60,
                 dimensions=(40, 100),
             )
             stack.callback(child.close, force=True)
@@ -81,17 +80,6 @@ def terminal(environment):
             return child
 
         yield open_one
-
-
-def say_to(child, text):
-    child.send(f"{text}\r")
-
-
-def leave(child):
-    child.send("\x04")
-    child.expect(pexpect.EOF)
-    child.close()
-    return child.exitstatus
 
 
 def stored(environment, session=None):

@@ -20,7 +20,7 @@ from long_running_agents.domain.fitting import WindowOf
 from long_running_agents.domain.history import Window
 from long_running_agents.domain.policy import Rule, Rules, Ruling, Unattended
 from long_running_agents.domain.session import Mode
-from long_running_agents.memory.opening import workspace
+from long_running_agents.home import workspace_of
 from long_running_agents.models import names
 
 SOUL, USER = "SOUL.md", "USER.md"
@@ -127,9 +127,9 @@ def recall_of(settings: Settings) -> RecallSettings:
 
 
 def _character(loaded: Loaded, owner: str) -> list[Section]:
-    own = workspace(loaded, owner)
+    own = workspace_of(loaded, owner)
     # The agent is the same for everybody, unless somebody gives it another character.
-    soul = own if (own / SOUL).is_file() else workspace(loaded)
+    soul = own if (own / SOUL).is_file() else workspace_of(loaded)
     files = [("Who you are", soul / SOUL), ("Who you work for", own / USER)]
     texts = [(title, path, _text(path)) for title, path in files]
     return [section(path.name, title, text) for title, path, text in texts if text]

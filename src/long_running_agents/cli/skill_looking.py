@@ -159,14 +159,14 @@ def _everything(
 
 def _unseen(options: Options, problems: "Sequence[Problem]") -> int:
     """How many files among the skills nobody has looked at yet."""
-    from long_running_agents.memory.opening import workspace
+    from long_running_agents.home import workspace_of
     from long_running_agents.skills import shelving
     from long_running_agents.store import skills
     from long_running_agents.tools.workspaces import open_workspace
 
     loaded = options.load()
     owner = loaded.settings.owner
-    if not workspace(loaded, owner).is_dir():
+    if not workspace_of(loaded, owner).is_dir():
         return 0
     known = {problem.digest for problem in problems}
     if has_database(options):

@@ -8,6 +8,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from long_running_agents.config.settings import Settings
+from long_running_agents.domain.described import meanings
 
 ENV = """\
 # Keys and other secrets: one NAME=value a line, for your eyes only (chmod 600).
@@ -57,21 +58,22 @@ def config_toml() -> str:
 
 def _section(model: type[BaseModel], path: str) -> Iterator[str]:
     # In TOML a table's own keys must come before its sub-tables.
+    described = meanings(model)
     inner: list[tuple[str, type[BaseModel]]] = []
     for name, field in model.model_fields.items():
         annotation = cast("object", field.annotation)
         if isinstance(annotation, type) and issubclass(annotation, BaseModel):
             inner.append((f"{path}{name}", annotation))
         else:
-            yield from _key(name, field)
+            yield from _key(name, field, described.get(name, ""))
     for name, section in inner:
         yield from (f"# {section.__doc__}", f"[{name}]")
         yield from _section(section, f"{name}.")
 
 
-def _key(name: str, field: FieldInfo) -> Iterator[str]:
+def _key(name: str, field: FieldInfo, meaning: str) -> Iterator[str]:
     default: Any = field.default
-    yield f"# {field.description}"
+    yield f"# {meaning}"
     # An unset value has no spelling in TOML.
     yield f"# {name} = {'' if default is None else _toml(default)}".rstrip()
     yield ""

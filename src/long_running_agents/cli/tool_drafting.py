@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from long_running_agents.errors import NotPython
+from long_running_agents.skills.parsing import has_function, parsed
+
 if TYPE_CHECKING:
     from long_running_agents.domain.skill import Draft
-
-_UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
 
 
 def skeleton(name: str, does: str, arguments: Sequence[str], returns: str) -> str:
@@ -35,22 +36,20 @@ def whole(head: str, typed: str) -> str:
     """
     code = textwrap.dedent(typed)
     try:
-        tree = ast.parse(code)
-    except _UNREADABLE:
+        is_whole = has_function(parsed(code))
+    except NotPython:
         # The review says what is wrong, and where; a body is what was asked for.
-        return f"{head}{textwrap.indent(code, '    ')}\n"
-    if any(isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) for node in tree.body):
-        return f"{code}\n"
-    return f"{head}{textwrap.indent(code, '    ')}\n"
+        is_whole = False
+    return f"{code}\n" if is_whole else f"{head}{textwrap.indent(code, '    ')}\n"
 
 
 def complaint_about_argument(text: str) -> str:
     """What is wrong with an argument as it was typed; empty when nothing is."""
     try:
-        [function] = ast.parse(f"def tool({text}): ...").body
-    except _UNREADABLE:
+        function, *others = parsed(f"def tool({text}): ...").body
+    except NotPython:
         return "That is no argument of a Python function."
-    if not isinstance(function, ast.FunctionDef):
+    if others or not isinstance(function, ast.FunctionDef):
         return "That is no argument of a Python function."
     given = function.args
     found = [*given.posonlyargs, *given.args, *given.kwonlyargs]
@@ -62,8 +61,8 @@ def complaint_about_argument(text: str) -> str:
 def complaint_about_type(text: str) -> str:
     """What is wrong with the type of a result as it was typed; empty when nothing is."""
     try:
-        ast.parse(f"def tool() -> {text}: ...")
-    except _UNREADABLE:
+        parsed(f"def tool() -> {text}: ...")
+    except NotPython:
         return "That is no type."
     return "" if "\n" not in text and ":" not in text else "That is no type."
 
@@ -79,7 +78,6 @@ def draft_of(source: str, *, function: str = "", name: str = "") -> "Draft":
     from long_running_agents.domain.skill import Brought, Draft, Origin
 
     if function:
-        from long_running_agents.errors import NotPython
         from long_running_agents.skills.transfer import importing
 
         # What cannot be taken apart is left to the review, which says what is wrong and where.

@@ -124,10 +124,10 @@ def _made(options: Options, name: str) -> "tuple[Skill, Version]":
 def _nature(options: Options) -> dict[str, Any]:
     """What every skill can do."""
     from long_running_agents.domain.tool import Effect
-    from long_running_agents.tools.skill_tools import powers
+    from long_running_agents.tools.effects import code_powers
 
     network = bool(options.load().settings.sandbox.network)
-    return {"effect": Effect.ONCE, "powers": frozenset(powers(network=network))}
+    return {"effect": Effect.ONCE, "powers": code_powers(network=network)}
 
 
 def _built_in(tool: "Listed") -> dict[str, Any]:

@@ -87,12 +87,16 @@ def _made(options: Options, draft: "Draft", *, yes: bool) -> "Version | None":
 
 def _settle(options: Options, version: "Version", *, yes: bool) -> int:
     """Ask whether it may be used."""
+    from long_running_agents.domain.skill import Standing
+
     name, number = version.name, version.number
     if yes:
         note(f"{name} version {number} is a tool from now on.")
         return OK
     showing.print_proposal(version)
-    if not sys.stdin.isatty():
+    if version.standing is Standing.APPROVED:
+        note(f"{name} version {number} was approved before: lra skills show {name}")
+    elif not sys.stdin.isatty():
         note(f"{name} version {number} is proposed: lra skills approve {name}")
     elif click.confirm(f"Use {name} version {number} from now on?", err=True):
         skill = changing_skills(options, lambda desk: desk.approve(name, number, by=BY))

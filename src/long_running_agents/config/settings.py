@@ -3,16 +3,13 @@
 from decimal import Decimal
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
+
+from long_running_agents.domain.described import Described
 
 
-class _Section(BaseModel):
-    model_config = ConfigDict(
-        frozen=True,
-        extra="forbid",
-        use_attribute_docstrings=True,
-        protected_namespaces=(),
-    )
+class _Section(Described):
+    model_config = ConfigDict(frozen=True, extra="forbid", protected_namespaces=())
 
 
 class GatewaySettings(_Section):

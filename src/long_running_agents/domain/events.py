@@ -11,14 +11,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, TypeAdapter
+from pydantic import ConfigDict, Field, JsonValue, TypeAdapter
 
 from long_running_agents.domain.budget import Spent
+from long_running_agents.domain.described import Described
 from long_running_agents.domain.ids import SessionId, TurnId
 
 
-class _Shape(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+class _Shape(Described):
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class MessageAccepted(_Shape):

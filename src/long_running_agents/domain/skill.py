@@ -169,7 +169,7 @@ class Draft:
     name: str = ""
     """What the tool is to be called; the function's own name unless given."""
     function: str = ""
-    """Which function of the source; the only public one unless given."""
+    """Which function of the source; else the one called as the tool, or the last public one."""
     description: str = ""
     """Instead of the docstring."""
     examples: tuple[Example, ...] = ()
@@ -196,9 +196,12 @@ class Examined:
     """What a review says of a draft."""
 
     name: str
+    """What the skill is called; empty when not even that is known."""
     findings: tuple[Finding, ...]
     interface: Interface | None
+    """None when it could not be read."""
     examples: tuple[Example, ...] = ()
+    """The draft's own, then those of the docstring, then derived ones."""
 
     @property
     def errors(self) -> tuple[Finding, ...]:
@@ -267,6 +270,10 @@ class Skill:
         if self.enabled:
             return "enabled"
         return "proposed" if self.version is None else "disabled"
+
+    def uses(self, number: int) -> bool:
+        """Whether a version is the one in use."""
+        return self.enabled and self.version == number
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

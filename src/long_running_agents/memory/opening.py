@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from pathlib import Path
 from urllib.parse import quote
 
 import httpx2
@@ -11,7 +10,7 @@ from long_running_agents.clock import SystemClock
 from long_running_agents.config import Loaded, load
 from long_running_agents.domain.ports import Clock
 from long_running_agents.domain.session import MINE
-from long_running_agents.home import Home
+from long_running_agents.home import Home, workspace_of
 from long_running_agents.memory.chroma import chosen_index
 from long_running_agents.memory.embedding.choosing import choose_embedder
 from long_running_agents.memory.embedding.port import Embedder
@@ -64,16 +63,8 @@ def memories_of(
 def mirrors_of(loaded: Loaded, memories: Memories) -> Mirrors:
     """The files that show what the owner of a home remembers."""
     owner = loaded.settings.owner
-    folder = workspace(loaded) / "memory"
+    folder = workspace_of(loaded) / "memory"
     return Mirrors(memories, folder if owner == MINE else folder / quote(owner, safe=""), owner)
-
-
-def workspace(loaded: Loaded, owner: str | None = None) -> Path:
-    """The agent's folder, or the one it has for somebody else."""
-    if owner not in (None, loaded.settings.owner):
-        return Home(loaded.home).workspaces / quote(owner, safe="")
-    chosen = loaded.settings.agent.workspace
-    return Path(chosen).expanduser() if chosen else Home(loaded.home).workspace
 
 
 def embedder_of(loaded: Loaded, client: httpx2.AsyncClient, clock: Clock) -> Embedder | None:

@@ -8,6 +8,7 @@ import base64
 import binascii
 import re
 import unicodedata
+from functools import cache
 
 
 def _any(phrases: str) -> str:
@@ -88,10 +89,14 @@ _OTHER_LANGUAGES = (
     r"(?:игнорируй|забудь).{0,40}(?:инструкц|правил|предыдущ)",
     r"\b(?:всегда|отныне)\b.{0,60}(?:отправ|удал|выполн)",
 )
-_ORDER = re.compile(
-    "|".join(f"(?:{order})" for order in (*_ENGLISH, *_OTHER_LANGUAGES)), re.IGNORECASE | re.DOTALL
-)
 _ENCODED = re.compile(r"[A-Za-z0-9+/_-]{24,}={0,2}")
+
+
+@cache
+def _order() -> re.Pattern[str]:
+    """Compiled when the first text is looked at: few programs that load this look at any."""
+    orders = "|".join(f"(?:{order})" for order in (*_ENGLISH, *_OTHER_LANGUAGES))
+    return re.compile(orders, re.IGNORECASE | re.DOTALL)
 
 
 def gives_orders(content: str) -> bool:
@@ -99,7 +104,7 @@ def gives_orders(content: str) -> bool:
     plain = _plain(content)
     # A file's name has no spaces.
     as_words = plain.replace("_", " ").replace("-", " ")
-    return any(_ORDER.search(text) for text in (plain, as_words, *_decoded(plain)))
+    return any(_order().search(text) for text in (plain, as_words, *_decoded(plain)))
 
 
 def _plain(content: str) -> str:

@@ -1,7 +1,7 @@
 """The search: one call from a question to the memories that answer it, each with its reasons."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from long_running_agents.domain.memory import Found, Hit, Query, Viewer
 from long_running_agents.domain.ports import Clock
 from long_running_agents.errors import EmbedderFailed
-from long_running_agents.memory.dates import Stretch, matches_all, periods
 from long_running_agents.memory.eligible import Sight
 from long_running_agents.memory.embedding.port import Embedder, QuickEmbedder, Vectors
 from long_running_agents.memory.nearness import Near, nothing
@@ -155,10 +154,7 @@ class Search:
         return _told(tx, viewer, prepared.shelf, replace(ranked, parts=parts))
 
     def _in_period(self, prepared: _Prepared, query: Query) -> Mask | None:
-        asked = periods(query.text, query.as_of or self._clock.now())
-        if not asked:
-            return None
-        return _inside(asked, prepared.shelf.days)
+        return _inside(query.text, query.as_of or self._clock.now(), prepared.shelf.days)
 
 
 def _incomplete(prepared: _Prepared) -> str:
@@ -168,13 +164,20 @@ def _incomplete(prepared: _Prepared) -> str:
     )
 
 
-def _inside(asked: Sequence[Stretch], days: NDArray[np.int32]) -> Mask:
-    """For each slot, whether its day is in a stretch: asked once a day, not once a memory."""
+def _inside(question: str, now: datetime, days: NDArray[np.int32]) -> Mask | None:
+    """For each slot, whether its day is in a stretch: asked once a day, not once a memory.
+
+    None when the question names no time.
+    """
+    from long_running_agents.memory import dates  # noqa: PLC0415 - 40 ms, for who never searches
+
+    if not (asked := dates.periods(question, now)):
+        return None
     if not len(days):
         return np.zeros(0, np.bool_)
     first, last = int(days.min()), int(days.max())
     calendar = np.arange(first, last + 1, dtype=np.int32)
-    return matches_all(asked, calendar)[days - first]
+    return dates.matches_all(asked, calendar)[days - first]
 
 
 def _from_source(tx: Transaction, shelf: Shelf, viewer: Viewer, source: str) -> Mask:

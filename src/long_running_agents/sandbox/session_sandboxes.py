@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 
-from long_running_agents.errors import NotFound
+from long_running_agents.errors import NotFound, SandboxUnavailable
 from long_running_agents.sandbox.port import Sandbox
 from long_running_agents.sandbox.sandboxes import Held, Sandboxes
 from long_running_agents.sandbox.spec import SandboxSpec
@@ -63,12 +63,19 @@ class SessionSandboxes:
         self._own: dict[str, _Own] = {}
 
     @asynccontextmanager
-    async def entered(self, session: str, sandbox_id: str | None = None) -> AsyncGenerator[Entered]:
+    async def entered(
+        self, session: str, sandbox_id: str | None = None, *, attended: bool = True
+    ) -> AsyncGenerator[Entered]:
         """Work in a session's own sandbox, or in another one that it made.
+
+        Args:
+            session: The session.
+            sandbox_id: One that it made; its own unless given.
+            attended: Whether somebody watches, so that code may run without walls.
 
         Raises:
             NotFound: The session has no such sandbox, or not any more.
-            SandboxUnavailable: None can be had here.
+            SandboxUnavailable: None can be had here, or none with walls.
         """
         sandboxes = await self._opened()
         fresh = False
@@ -79,6 +86,11 @@ class SessionSandboxes:
                 f"This session has no sandbox {sandbox_id!r}.", hint="Make one with create_sandbox."
             )
         async with sandboxes.using(sandbox_id) as sandbox:
+            if not attended and not sandbox.isolation:
+                raise SandboxUnavailable(
+                    "Code would run without a sandbox, and nobody is there to watch.",
+                    hint="Turn sandbox.unsafe_local off, and see 'lra sandbox doctor'.",
+                )
             yield Entered(sandbox_id, sandbox, fresh)
 
     async def create(self, session: str) -> Held:

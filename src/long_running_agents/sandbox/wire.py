@@ -3,8 +3,9 @@
 from dataclasses import asdict, replace
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
+from long_running_agents.domain.described import Described
 from long_running_agents.sandbox.port import Probe
 from long_running_agents.sandbox.result import CodeError, ExecResult, FileEntry, Json
 from long_running_agents.sandbox.sandboxes import Held
@@ -13,8 +14,8 @@ from long_running_agents.sandbox.spec import LONGEST_CALL, MEGABYTE, SandboxSpec
 _SECONDS = Field(default=None, gt=0, le=LONGEST_CALL)
 
 
-class _Request(BaseModel):
-    model_config = ConfigDict(extra="ignore", use_attribute_docstrings=True)
+class _Request(Described):
+    model_config = ConfigDict(extra="ignore")
 
 
 class LimitsWanted(_Request):

@@ -5,16 +5,15 @@ from dataclasses import dataclass
 
 from long_running_agents.domain.events import Recorded
 from long_running_agents.domain.skill import Brought, Json, Version
-from long_running_agents.errors import NotFound, SandboxUnavailable, SkillFailed, UsageError
-from long_running_agents.sandbox.port import Sandbox
+from long_running_agents.errors import NotFound, SkillFailed, UsageError
 from long_running_agents.sandbox.result import ExecResult
 from long_running_agents.skills import changing
+from long_running_agents.skills.running import run
 from long_running_agents.skills.validating import complaints
 from long_running_agents.skills.workroom import Workroom
 from long_running_agents.store import skills
 from long_running_agents.store.database import Transaction
 
-_MEGABYTE = 1 << 20
 _PRINTED = 4000
 _TRACED = 2000
 
@@ -68,13 +67,8 @@ class Calling:
             raise UsageError(f"{name} cannot be called like this: {wrong}.")
         session = where.session_id or "skills"
         sandboxes = self._room.place(self._owner).sandboxes
-        async with sandboxes.entered(session) as entered:
-            if not entered.sandbox.isolation and not attended:
-                raise SandboxUnavailable(
-                    "A skill would run without a sandbox, and nobody is there to watch.",
-                    hint="Turn sandbox.unsafe_local off, and see 'lra sandbox doctor'.",
-                )
-            result = await _run(entered.sandbox, version, args, context)
+        async with sandboxes.entered(session, attended=attended) as entered:
+            result = await run(entered.sandbox, version, args, context)
         failure = _failure(version, result)
         await self._count(version, where, failure)
         if failure:
@@ -94,8 +88,7 @@ class Calling:
             if not there or not failure or not most:
                 return None
             skill = skills.get(tx, version.owner, version.name)
-            used = skill.enabled and skill.version == version.number
-            if not used or skill.failures_in_a_row < most:
+            if not skill.uses(version.number) or skill.failures_in_a_row < most:
                 return None
             last = failure.splitlines()[0]
             why = f"it failed {skill.failures_in_a_row} times in a row; the last time: {last}"
@@ -108,18 +101,6 @@ class Calling:
             # Only then: to read a thousand skills anew after each failure would slow every step.
             self._room.shelves.changed(self._owner)
             self._room.announce(news)
-
-
-async def _run(sandbox: Sandbox, version: Version, args: Json, context: Json) -> ExecResult:
-    interface = version.interface
-    given = {**args, interface.context: context} if interface.context else args
-    return await sandbox.call(
-        version.source,
-        interface.function,
-        given,
-        version.limits.timeout,
-        memory=version.limits.memory * _MEGABYTE,
-    )
 
 
 def _failure(version: Version, result: ExecResult) -> str:

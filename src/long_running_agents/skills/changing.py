@@ -1,6 +1,5 @@
 """Changes to skills: each in one transaction, with its entry in the audit log."""
 
-from collections.abc import Sequence
 from datetime import datetime
 
 from long_running_agents.domain.events import Recorded, SkillChanged
@@ -65,7 +64,7 @@ def reject(tx: Transaction, version: Version, by: str, now: datetime) -> None:
         Busy: It is in use.
     """
     skill = skills.get(tx, version.owner, version.name)
-    if skill.enabled and skill.version == version.number:
+    if skill.uses(version.number):
         raise Busy(
             f"Version {version.number} of {version.name!r} is in use.",
             hint="Disable the skill, or roll it back, first.",
@@ -87,8 +86,3 @@ def bring_back(tx: Transaction, version: Version, by: str, now: datetime) -> Non
         )
     skills.use(tx, version, now)
     note(tx, "use", version, by, now)
-
-
-def newest_number(versions: Sequence[Version]) -> int:
-    """The number of the newest version; 0 when there is none."""
-    return max((version.number for version in versions), default=0)

@@ -8,6 +8,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from itertools import islice
 
 from long_running_agents.domain.skill import Finding, Severity
@@ -62,13 +63,19 @@ class _Danger:
 
     what: str
     repair: str
-    signs: tuple[re.Pattern[str], ...]
+    signs: tuple[str, ...]
     within: int = 0
     """How many lines after the first sign the others may be."""
 
 
 def _danger(what: str, repair: str, *signs: str, within: int = 0) -> _Danger:
-    return _Danger(what, repair, tuple(re.compile(sign, re.IGNORECASE) for sign in signs), within)
+    return _Danger(what, repair, signs, within)
+
+
+@cache
+def _compiled(sign: str) -> re.Pattern[str]:
+    # When the first guide is read: few programs that load this read any.
+    return re.compile(sign, re.IGNORECASE)
 
 
 _SAY = "Put the commands themselves into the guide, or a script beside it."
@@ -229,7 +236,7 @@ def _finding(danger: _Danger, line: int, path: str) -> Finding:
 
 def _places(danger: _Danger, text: str, breaks: list[int]) -> Iterator[int]:
     """Where a danger begins, once in a line."""
-    first, *others = danger.signs
+    first, *others = map(_compiled, danger.signs)
     seen = [
         [bisect_left(breaks, place.start()) for place in sign.finditer(text)] for sign in others
     ]

@@ -24,6 +24,8 @@ class Filing:
         self._room = room
         self._library = library
         self._looked: dict[str, float] = {}
+        self._seen: dict[str, tuple[str | None, set[str], list[Problem]]] = {}
+        """What the last look began with: the stamp of the folder, and what was known."""
         self._tasks: dict[str, asyncio.Task[None]] = {}
 
     def nudge(self, owner: str) -> None:
@@ -45,11 +47,20 @@ class Filing:
         await asyncio.gather(*self._tasks.values(), return_exceptions=True)
 
     async def look(self, owner: str) -> list[Problem]:
-        """Propose what is new in an owner's folder; what is wrong with the rest."""
+        """Propose what is new in an owner's folder; what is wrong with the rest.
+
+        A folder that has not changed is not read again, unless what is known of skills has.
+        """
         workspace = self._room.place(owner).workspace
+        # Before anything is read: what changes meanwhile is another stamp the next time.
+        stamp = await asyncio.to_thread(shelving.stamp, workspace)
+        known, before = await self._room.database.read(
+            lambda tx: (skills.digests(tx, owner), skill_problems.every(tx, owner))
+        )
+        seen = stamp, known, before
+        if stamp is not None and self._seen.get(owner) == seen:
+            return before
         found = await asyncio.to_thread(shelving.found, workspace)
-        known = await self._room.database.read(lambda tx: skills.digests(tx, owner))
-        before = await self._room.database.read(lambda tx: skill_problems.every(tx, owner))
         old = {(problem.path, problem.digest): problem for problem in before}
         library = self._library.of(owner)
         problems: list[Problem] = []
@@ -61,6 +72,7 @@ class Filing:
                 problems.append(problem)
         if problems != before:
             await self._room.database.write(lambda tx: skill_problems.put(tx, owner, problems))
+        self._seen[owner] = seen
         return problems
 
     async def _file(self, library: Library, owner: str, found: Found) -> Problem | None:

@@ -3,23 +3,19 @@
 import re
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, cast
 
 from long_running_agents.domain.redaction import Redactor
-from long_running_agents.domain.skill import GUIDE_NAME, File, Finding, Severity
+from long_running_agents.domain.skill import (
+    GUIDE_NAME,
+    Examined,
+    File,
+    Finding,
+    Interface,
+    Severity,
+)
 from long_running_agents.domain.workspace import is_sensitive
 from long_running_agents.skills.dangers import dangers
-from long_running_agents.skills.lookalikes import confusable
-
-__all__ = [
-    "LARGEST_GUIDE",
-    "LARGEST_TEXT",
-    "MOST_FILES",
-    "GuideReviewed",
-    "confusable",
-    "read_guide",
-]
 
 LARGEST_TEXT = 64 << 10
 """Bytes that a SKILL.md may have."""
@@ -44,28 +40,7 @@ _EXPECTED = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GuideReviewed:
-    """What a guide says of itself, and what was found in it."""
-
-    name: str
-    description: str
-    body: str
-    """The instructions, without the head."""
-    findings: tuple[Finding, ...]
-
-    @property
-    def errors(self) -> tuple[Finding, ...]:
-        """What keeps it from being a guide."""
-        return tuple(each for each in self.findings if each.severity is Severity.ERROR)
-
-    @property
-    def warnings(self) -> tuple[Finding, ...]:
-        """What only a person may let pass."""
-        return tuple(each for each in self.findings if each.severity is Severity.WARNING)
-
-
-def read_guide(text: str, folder: str, files: Sequence[File], *, redact: Redactor) -> GuideReviewed:
+def read_guide(text: str, folder: str, files: Sequence[File], *, redact: Redactor) -> Examined:
     """Read and check a guide; what is wrong with it is found, not raised.
 
     Args:
@@ -75,7 +50,7 @@ def read_guide(text: str, folder: str, files: Sequence[File], *, redact: Redacto
         redact: Knows the secrets that must not be in it.
     """
     if findings := _too_large(text, files):
-        return GuideReviewed(name="", description="", body="", findings=tuple(findings))
+        return _examined("", "", findings)
     text = text.removeprefix("\ufeff").replace("\r\n", "\n")
     head, body, findings = _divided(text)
     name, description = str(head.get("name", "")), str(head.get("description", "")).strip()
@@ -86,14 +61,12 @@ def read_guide(text: str, folder: str, files: Sequence[File], *, redact: Redacto
     findings += _path_findings(files)
     for path, content in [("", text), *((file.path, file.content) for file in files)]:
         findings += _content_findings(content, _shown(path), redact)
-    if redact(name) != name or redact(description) != description:
-        name, description = redact(name), redact(description)
-    return GuideReviewed(
-        name=name[:256],
-        description=description[:_LONGEST_DESCRIPTION],
-        body=body,
-        findings=_shortened(findings),
-    )
+    return _examined(redact(name)[:256], redact(description)[:_LONGEST_DESCRIPTION], findings)
+
+
+def _examined(name: str, description: str, findings: Sequence[Finding]) -> Examined:
+    interface = Interface(function="", description=description, parameters={})
+    return Examined(name=name, findings=_shortened(findings), interface=interface)
 
 
 def _error(message: str, repair: str, line: int = 0) -> Finding:

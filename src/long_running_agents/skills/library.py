@@ -27,7 +27,7 @@ from long_running_agents.skills.calling import Calling, Returned
 from long_running_agents.skills.offering import Shelf
 from long_running_agents.skills.proposing import Proposing
 from long_running_agents.skills.transfer import exporting, importing
-from long_running_agents.skills.trial import Candidate
+from long_running_agents.skills.trial import SAMPLE, Candidate
 from long_running_agents.skills.workroom import Workroom
 from long_running_agents.store import skill_problems, skills
 from long_running_agents.store.database import Transaction
@@ -49,11 +49,6 @@ class Library:
     def of(self, owner: str) -> "Library":
         """The skills of another owner."""
         return self if owner == self._owner else Library(self._room, owner)
-
-    @property
-    def automatic(self) -> bool:
-        """Whether a review and a trial are enough."""
-        return self._room.settings.approval == "auto"
 
     async def shelf(self) -> Shelf:
         """The skills in use."""
@@ -131,9 +126,7 @@ class Library:
             SkillRefused: The review or the trial found fault with it.
         """
         version = await self.propose(draft)
-        skill = await self.get(version.name)
-        used = skill.enabled and skill.version == version.number
-        if used or not enable:
+        if not enable or (await self.get(version.name)).uses(version.number):
             return version
         await self.approve(version.name, version.number, by=by)
         return await self.version(version.name, version.number)
@@ -145,7 +138,8 @@ class Library:
             SkillRefused: The review or the trial found fault with it.
         """
         version = await self.propose(draft)
-        if version.standing is Standing.PROPOSED and self.automatic and not version.warnings:
+        automatic = self._room.settings.approval == "auto"
+        if automatic and version.standing is Standing.PROPOSED and not version.warnings:
             await self.approve(version.name, version.number, by="policy", where=draft.brought)
             return await self.version(version.name, version.number)
         return version
@@ -235,16 +229,20 @@ class Library:
 
     async def _lies_there(self, guide: str) -> bool:
         workspace = self._room.place(self._owner).workspace
-        found = await asyncio.to_thread(shelving.found, workspace)
-        return any(each.draft is not None and each.draft.name == guide for each in found)
+        found = await asyncio.to_thread(shelving.guide_in, workspace, guide)
+        return found is not None and found.draft is not None
+
+    def allows(self, name: str) -> bool:
+        """Whether a skill of that name can be a tool, once it is in use."""
+        return self._room.allows(name)
 
     async def unchanged(self, version: Version) -> bool:
         """Whether a guide's folder still is what was approved."""
         if version.brought.origin is not Origin.FILE:
             return True
         workspace = self._room.place(self._owner).workspace
-        found = await asyncio.to_thread(shelving.found, workspace)
-        return any(each.digest == version.digest for each in found)
+        found = await asyncio.to_thread(shelving.guide_in, workspace, version.name)
+        return found is not None and found.digest == version.digest
 
     async def call(
         self, name: str, args: Json, *, where: Brought, context: Json, attended: bool = True
@@ -263,7 +261,7 @@ class Library:
             limits=version.limits,
             examples=[Example(args=args)],
         )
-        context = {"session_id": "trial", "turn_id": "trial", "owner": self._owner}
+        context = {**SAMPLE, "owner": self._owner}
         return (await self._room.trials.of(candidate, context)).attempts[0]
 
     async def export(self, names: Sequence[str] | None = None) -> str:

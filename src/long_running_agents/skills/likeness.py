@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import cast
 from zlib import crc32
 
+from long_running_agents.skills.bindings import Function
 from long_running_agents.skills.reviewing import syntax
 
 ALIKE = 0.8
@@ -13,7 +14,6 @@ ALIKE = 0.8
 
 _WIDTH = 3
 _PASSED_OVER = frozenset({"returns", "annotation", "type_comment", "ctx", "kind", "type_ignores"})
-_Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def fingerprint(source: str) -> frozenset[int]:
@@ -55,7 +55,7 @@ def _shared(tree: ast.Module) -> dict[str, str]:
             found.update({one.asname: one.name for one in node.names if one.asname})
         elif isinstance(node, ast.ImportFrom):
             found.update({one.asname or one.name: one.name for one in node.names})
-        elif isinstance(node, _Function | ast.ClassDef):
+        elif isinstance(node, Function | ast.ClassDef):
             found[node.name] = "own"
         elif isinstance(node, ast.Assign):
             names = [target.id for target in node.targets if isinstance(target, ast.Name)]
@@ -108,7 +108,7 @@ class _Words:
             self._name(node.arg, bound=True)
         elif isinstance(node, ast.keyword) and node.arg:
             self._name(node.arg, bound=False)
-        elif isinstance(node, _Function | ast.ClassDef) and not is_top:
+        elif isinstance(node, Function | ast.ClassDef) and not is_top:
             self._name(node.name, bound=True)
 
     def _name(self, name: str, *, bound: bool) -> None:
@@ -141,7 +141,7 @@ def _parts(node: ast.AST) -> list[object]:
 def _without_docstring(node: ast.AST, body: list[ast.AST]) -> list[ast.AST]:
     first = body[0] if body else None
     if (
-        isinstance(node, ast.ClassDef | _Function)
+        isinstance(node, ast.ClassDef | Function)
         and isinstance(first, ast.Expr)
         and isinstance(first.value, ast.Constant)
         and isinstance(first.value.value, str)

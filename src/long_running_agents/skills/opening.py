@@ -52,6 +52,7 @@ def workroom_of(
         trials=Trials(lambda: sandboxes.lent("trial"), clock),
         reserved=reserved,
         prefixes=tuple(f"{names.prefix(each.spec.name)}_" for each in servers.each),
+        allow=loaded.settings.agent.tools.allow,
         place=place,
         announce=announce,
         shelves=Shelves(database, reserved),

@@ -11,8 +11,6 @@ from long_running_agents.domain.skill import (
     Examined,
     Example,
     Finding,
-    Interface,
-    Json,
     Kind,
     Limits,
     Origin,
@@ -24,9 +22,10 @@ from long_running_agents.domain.skill import (
     same,
 )
 from long_running_agents.errors import Denied, SkillRefused
-from long_running_agents.skills import changing, guides, likeness, lookalikes
+from long_running_agents.skills import changing, likeness, lookalikes
+from long_running_agents.skills.guides import read_guide
 from long_running_agents.skills.reviewing.review import review
-from long_running_agents.skills.trial import Candidate
+from long_running_agents.skills.trial import SAMPLE, Candidate
 from long_running_agents.skills.workroom import Workroom
 from long_running_agents.store import skills
 from long_running_agents.store.database import Transaction
@@ -96,7 +95,7 @@ class Proposing:
             limits=self._limits(draft),
             examples=_told(examined.examples) or examined.examples,
         )
-        return await self._room.trials.of(candidate, _SAMPLE)
+        return await self._room.trials.of(candidate, SAMPLE)
 
     async def propose(self, draft: Draft) -> Version:
         """Review, try and keep a draft; the same again is the same version.
@@ -130,25 +129,16 @@ class Proposing:
             reserved=room.reserved,
             redact=room.redact,
         )
-        findings = list(found.findings)
-        if any(found.name.startswith(prefix) for prefix in room.prefixes):
-            findings.append(
-                Finding(
-                    message=f"{found.name!r} begins like the tools of a foreign server.",
-                    repair="Choose another name.",
-                )
-            )
-        return Examined(
-            name=found.name,
-            findings=tuple(findings),
-            interface=found.interface,
-            examples=found.examples,
+        if not found.name.startswith(room.prefixes):
+            return found
+        finding = Finding(
+            message=f"{found.name!r} begins like the tools of a foreign server.",
+            repair="Choose another name.",
         )
+        return replace(found, findings=(*found.findings, finding))
 
     def _guide(self, draft: Draft) -> Examined:
-        found = guides.read_guide(draft.source, draft.name, draft.files, redact=self._room.redact)
-        interface = Interface(function="", description=found.description, parameters={})
-        return Examined(name=found.name, findings=tuple(found.findings), interface=interface)
+        return read_guide(draft.source, draft.name, draft.files, redact=self._room.redact)
 
     def _limits(self, draft: Draft) -> Limits:
         usual = self._room.settings
@@ -221,7 +211,7 @@ class Proposing:
         version = Version(
             owner=self._owner,
             name=examined.name,
-            number=changing.newest_number(before) + 1,
+            number=before[0].number + 1 if before else 1,
             kind=draft.kind,
             digest=digest_of(draft.source, draft.files),
             source=draft.source,
@@ -258,7 +248,3 @@ def _refused(examined: Examined) -> SkillRefused:
     rest = f"\n- and {more} more" if more > 0 else ""
     name = examined.name or "This"
     return SkillRefused(f"{name} cannot be a skill:\n{told}{rest}")
-
-
-_SAMPLE: Json = {"session_id": "trial", "turn_id": "trial", "owner": "trial", "agent": "lra"}
-"""The context of a trial."""

@@ -1,6 +1,7 @@
 """The folder of the skills in a workspace: what somebody put there, and what we show there."""
 
 import hashlib
+import os
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
@@ -18,7 +19,6 @@ from long_running_agents.errors import Busy, LraError, NotFound, PathRefused, Us
 from long_running_agents.sandbox.result import FileEntry
 from long_running_agents.sandbox.workspace import Workspace
 from long_running_agents.skills.guides import LARGEST_GUIDE, LARGEST_TEXT, MOST_FILES
-from long_running_agents.skills.parsing import functions, parsed
 
 FOLDER = "skills"
 """Where skills are, and where we show them."""
@@ -29,6 +29,7 @@ MOST = 2000
 LARGEST_SOURCE = 256 << 10
 """Bytes that a function's file may have."""
 
+_MOST_STAMPED = 2 * MOST
 _LARGEST_SHELF = 16 << 20
 _DEEPEST = 8
 _GUIDE = "SKILL.md"
@@ -100,6 +101,33 @@ def found(workspace: Workspace) -> list[Found]:
         except LraError as error:
             seen.append(Found(path=folder, digest="", error=str(error)))
     return seen
+
+
+def stamp(workspace: Workspace) -> str | None:
+    """Something short that is another one after any change among the skills; nothing is read.
+
+    None when there is so much that every look has to be a new one.
+    """
+    seen = hashlib.sha256()
+    count = 0
+    for folder in FOLDERS:
+        try:
+            for entry in workspace.walk(folder, depth=_DEEPEST + 1, closed=_CLOSED):
+                count += 1
+                if count > _MOST_STAMPED:
+                    return None
+                seen.update(f"{entry.path}\0{_state(workspace, entry.path)}\0".encode())
+        except LraError as error:
+            seen.update(f"{folder}\0{error}\0".encode())
+    return seen.hexdigest()
+
+
+def guide_in(workspace: Workspace, name: str) -> Found | None:
+    """The guide in the folder of its name; None when there is none, or none that can be read."""
+    try:
+        return _guide(_Shelf(workspace), f"{FOLDER}/{name}")
+    except LraError:
+        return None
 
 
 def written(
@@ -187,6 +215,16 @@ def _digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest() if text is None else digest_of(text)
 
 
+def _state(workspace: Workspace, path: str) -> str:
+    try:
+        about = os.lstat(f"{workspace.root}/{path}")
+    except OSError:
+        # Gone by now, or of a name that nobody can write down.
+        return ""
+    # The time of the last change of the file itself is one that nobody can set back.
+    return f"{about.st_ino} {about.st_size} {about.st_mtime_ns} {about.st_ctime_ns}"
+
+
 def _ignored(path: str) -> bool:
     name = path.rpartition("/")[2]
     return name.startswith(".") or name in {*_CLOSED, "__init__.py", "README.md"}
@@ -213,13 +251,7 @@ def _function(shelf: _Shelf, path: str) -> Found:
         error = "It is empty. Write a function into it."
     if error:
         return Found(path=path, digest=digest, error=error)
-    try:
-        inside = functions(parsed(text))
-    except UsageError as problem:
-        return Found(path=path, digest=digest, error=str(problem))
-    function = name if name in inside else ""
-    draft = Draft(source=text, brought=_BROUGHT, name=name, function=function)
-    return Found(path=path, digest=digest, draft=draft)
+    return Found(path=path, digest=digest, draft=Draft(source=text, brought=_BROUGHT, name=name))
 
 
 def _guide(shelf: _Shelf, folder: str) -> Found | None:

@@ -5,18 +5,22 @@ import json
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
+from math import inf
 
 from long_running_agents.domain.ports import Clock
 from long_running_agents.domain.skill import Attempt, Example, Interface, Json, Limits, Trial
 from long_running_agents.sandbox.port import Sandbox
 from long_running_agents.sandbox.result import ExecResult, Failure
+from long_running_agents.skills.running import run
 from long_running_agents.skills.validating import complaints, equal
+
+SAMPLE: Json = {"session_id": "trial", "turn_id": "trial", "owner": "trial", "agent": "lra"}
+"""The context of a call that no conversation has asked for."""
 
 _AT_ONCE = 2
 _FOR_DERIVED = 10.0
 """Seconds for a call that nobody asked for."""
 _SHOWN = 500
-_MEGABYTE = 1 << 20
 _FATAL = frozenset(Failure)
 _BROKEN = _FATAL | {
     "NameError",
@@ -64,7 +68,8 @@ class Trials:
         broken = ""
         async with self._turn, self._lend() as sandbox:
             for example in candidate.examples:
-                result = await run(sandbox, candidate, example, context)
+                at_most = _FOR_DERIVED if example.derived else inf
+                result = await run(sandbox, candidate, example.args, context, at_most=at_most)
                 attempt = judged(candidate.interface, example, result)
                 attempts.append(attempt)
                 if attempt.error and (not example.derived or not _excused(result)):
@@ -72,22 +77,6 @@ class Trials:
                     broken = f"{_said(candidate, example)} {attempt.error}"
                     break
         return _trial(attempts, broken, self._clock)
-
-
-async def run(
-    sandbox: Sandbox, candidate: Candidate, example: Example, context: Json
-) -> ExecResult:
-    """Call a function once."""
-    interface, limits = candidate.interface, candidate.limits
-    seconds = min(limits.timeout, _FOR_DERIVED) if example.derived else limits.timeout
-    given = {**example.args, **({interface.context: context} if interface.context else {})}
-    return await sandbox.call(
-        candidate.source,
-        interface.function,
-        given,
-        seconds,
-        memory=limits.memory * _MEGABYTE,
-    )
 
 
 def judged(interface: Interface, example: Example, result: ExecResult) -> Attempt:

@@ -1,6 +1,6 @@
 """What skills are made and used with."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -72,6 +72,8 @@ class Workroom:
     """The names of tools that are no skills."""
     prefixes: tuple[str, ...] = ()
     """What the names of foreign tools begin with."""
+    allow: Collection[str] | None = None
+    """The names of the tools that may run; all unless given."""
     place: Callable[[str], Place]
     """Where an owner's agent works."""
     announce: Callable[[Sequence[Recorded]], None]
@@ -79,3 +81,8 @@ class Workroom:
     shelves: Shelves
     fingerprints: dict[str, frozenset[int]] = field(default_factory=dict[str, frozenset[int]])
     """What sources look like beneath their names, by digest."""
+
+    def allows(self, name: str) -> bool:
+        """Whether a skill of that name can be a tool, once it is in use."""
+        named = self.allow is None or name in self.allow
+        return named and not name.startswith(self.prefixes)

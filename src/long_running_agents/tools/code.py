@@ -1,21 +1,20 @@
 """Running code and commands: always in a sandbox, with the workspace as its folder."""
 
 import asyncio
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager
 from typing import Annotated
 
 from pydantic import Field
 from pydantic_ai import FunctionToolset, RunContext
 
 from long_running_agents.domain.tool import Effect, Power
-from long_running_agents.errors import NotConfigured, SandboxUnavailable
+from long_running_agents.errors import NotConfigured
 from long_running_agents.sandbox import telling
 from long_running_agents.sandbox.result import UNSANDBOXED, ExecResult
 from long_running_agents.sandbox.session_sandboxes import Entered, SessionSandboxes
 from long_running_agents.sandbox.spec import LONGEST_CALL
 from long_running_agents.tools.deps import TurnDeps
-from long_running_agents.tools.effects import effect
+from long_running_agents.tools.effects import code_powers, effect
 
 Seconds = Annotated[float, Field(gt=0, le=LONGEST_CALL)]
 
@@ -35,7 +34,7 @@ def code_tools(*, network: bool = False) -> FunctionToolset[TurnDeps]:
 def shell_tools(*, network: bool = False) -> FunctionToolset[TurnDeps]:
     """The toolset of the shell."""
     tools = FunctionToolset[TurnDeps](id="shell")
-    running = effect(Effect.ONCE, powers=_powers(network=network), foreign=network)
+    running = effect(Effect.ONCE, powers=code_powers(network=network), foreign=network)
 
     @tools.tool(metadata=running)
     async def shell(ctx: RunContext[TurnDeps], command: str, seconds: Seconds | None = None) -> str:
@@ -53,12 +52,8 @@ def shell_tools(*, network: bool = False) -> FunctionToolset[TurnDeps]:
     return tools
 
 
-def _powers(*, network: bool) -> set[Power]:
-    return {Power.EXECUTE, Power.CHANGE, *([Power.SEND] if network else [])}
-
-
 def _add_python(tools: FunctionToolset[TurnDeps], *, network: bool) -> None:
-    powers = _powers(network=network)
+    powers = code_powers(network=network)
 
     @tools.tool(metadata=effect(Effect.ONCE, powers=powers, foreign=network))
     async def execute_code(
@@ -124,15 +119,9 @@ async def _execute(deps: TurnDeps, code: str, sandbox_id: str | None, seconds: f
     return await _told(deps, result, entered)
 
 
-@asynccontextmanager
-async def _entered(deps: TurnDeps, sandbox_id: str | None = None) -> AsyncGenerator[Entered]:
-    async with _sandboxes(deps).entered(deps.turn.session_id, sandbox_id) as entered:
-        if not entered.sandbox.isolation and not deps.turn.attended:
-            raise SandboxUnavailable(
-                "Code would run without a sandbox, and nobody is there to watch.",
-                hint="Turn sandbox.unsafe_local off, and see 'lra sandbox doctor'.",
-            )
-        yield entered
+def _entered(deps: TurnDeps, sandbox_id: str | None = None) -> AbstractAsyncContextManager[Entered]:
+    turn = deps.turn
+    return _sandboxes(deps).entered(turn.session_id, sandbox_id, attended=turn.attended)
 
 
 def _sandboxes(deps: TurnDeps) -> SessionSandboxes:

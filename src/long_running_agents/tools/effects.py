@@ -44,6 +44,16 @@ def effect(
     return said
 
 
+def code_powers(*, network: bool) -> frozenset[Power]:
+    """What a tool can do that runs code, since nobody knows what the code does.
+
+    Args:
+        network: Whether code in a sandbox can reach anybody.
+    """
+    usual = frozenset({Power.EXECUTE, Power.CHANGE})
+    return usual | {Power.SEND} if network else usual
+
+
 def powers_of(tool: ToolDefinition | None) -> frozenset[Power]:
     """What a tool declared that it can do; everything when it declared nothing of itself."""
     said = tool.metadata or {} if tool is not None else {}

@@ -1,10 +1,8 @@
 """Which tools a request offers when there is no room for all, and how the rest is found."""
 
 import json
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from math import log
 from typing import Any, cast
 
 from pydantic_ai import FunctionToolset, RunContext
@@ -12,7 +10,7 @@ from pydantic_ai.tools import ToolDefinition
 from typing_extensions import TypedDict
 
 from long_running_agents.domain.fitting import Allotment, first_sentence, tokens, weight
-from long_running_agents.domain.keywords import keywords
+from long_running_agents.domain.keywords import WordIndex, about
 from long_running_agents.domain.tool import Effect
 from long_running_agents.tools.deps import TurnDeps
 from long_running_agents.tools.effects import effect, is_alias
@@ -26,11 +24,10 @@ CORE = (SEARCH, READ_RESULT)
 _HITS = 5
 _FRAME = 90
 """Characters the protocol puts around a tool."""
-_NAME_WEIGHT = 3
 
 
 class ToolFound(TypedDict):
-    """A tool as the model reads about it."""
+    """A tool, or a skill, as the model reads about it."""
 
     name: str
     description: str
@@ -172,22 +169,8 @@ def _brief_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def relevance(query: str, tools: Sequence[ToolDefinition]) -> dict[str, float]:
-    """How well each tool matches some words: rare words count more, and a name more than a text."""
-    documents = {tool.name: _words_of(tool) for tool in tools}
-    frequency = Counter(word for words in documents.values() for word in words)
-    asked = set(keywords(query))
-    return {
-        name: sum(
-            log(1 + len(documents) / frequency[word]) * min(count, _NAME_WEIGHT + 1)
-            for word, count in words.items()
-            if word in asked
-        )
-        for name, words in documents.items()
+    """How well each tool matches some words, by name; 0 when it does not."""
+    texts = {
+        tool.name: about(tool.description or "", tool.parameters_json_schema) for tool in tools
     }
-
-
-def _words_of(tool: ToolDefinition) -> Counter[str]:
-    properties: dict[str, object] = tool.parameters_json_schema.get("properties") or {}
-    words = Counter(keywords(f"{tool.description or ''} {' '.join(properties)}"))
-    words.update(keywords(tool.name) * _NAME_WEIGHT)
-    return words
+    return dict.fromkeys(texts, 0.0) | WordIndex(texts).scores(query)

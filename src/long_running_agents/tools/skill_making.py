@@ -8,15 +8,26 @@ from typing import Any, NotRequired
 from pydantic_ai import FunctionToolset, RunContext
 from typing_extensions import TypedDict
 
-from long_running_agents.domain.skill import Brought, Draft, Example, Origin, Standing, Version
+from long_running_agents.domain.skill import (
+    Brought,
+    Draft,
+    Example,
+    Origin,
+    Skill,
+    Standing,
+    Version,
+)
 from long_running_agents.domain.tool import Effect, Power
-from long_running_agents.errors import NotConfigured, UsageError
+from long_running_agents.errors import NotConfigured, NotPython, UsageError
 from long_running_agents.skills.library import Library
+from long_running_agents.skills.parsing import has_function, parsed
 from long_running_agents.skills.transfer import importing
 from long_running_agents.tools.deps import TurnDeps
 from long_running_agents.tools.effects import effect
 
 _FRESH = frozenset({Power.EXTEND, Power.EXECUTE})
+_NOTED = 300
+"""Letters of the note why a skill is disabled; it may quote what its code said."""
 
 
 class ExampleCall(TypedDict):
@@ -84,24 +95,51 @@ def skill_making() -> FunctionToolset[TurnDeps]:
 async def _propose(ctx: RunContext[TurnDeps], draft: Draft) -> str:
     library = library_of(ctx.deps)
     version = await library.offer(draft)
-    call_id = ctx.tool_call_id or ""
-    if version.standing is Standing.PROPOSED:
-        if not await ctx.deps.consent(call_id, _question(version)):
-            return (
-                f"{version.name} version {version.number} passed its review and trial and is"
-                " proposed. It cannot be called before a person approves it, and nobody is there:"
-                f" tell the user about 'lra skills approve {version.name}'."
-            )
+    skill = await library.get(version.name)
+    if not skill.uses(version.number):
+        # Whoever put a version to rest had a reason, so that no policy takes it up again.
+        if not await ctx.deps.consent(ctx.tool_call_id or "", _question(version, skill)):
+            return _unanswered(version, skill)
         await library.approve(version.name, version.number, by="person", where=draft.brought)
+    return _in_use(version, callable_now=library.allows(version.name))
+
+
+def _in_use(version: Version, *, callable_now: bool) -> str:
+    what = f"{version.name} version {version.number} is"
+    if not callable_now:
+        return (
+            f"{what} approved, but it cannot be called: agent.tools.allow in the settings does"
+            " not name it. Tell the user."
+        )
+    return f"{what} a tool from the next step on.{_tried(version)}"
+
+
+def _question(version: Version, skill: Skill) -> str:
+    warnings = " ".join(f"Mind: {finding.message}" for finding in version.warnings)
+    what = f"May {version.name} (version {version.number}) be used as a tool from now on?"
+    if version.standing is Standing.APPROVED:
+        what = f"{what} It was approved before. {_instead(skill)}"
+    return f"{what} Its review and its trial found no fault.{_tried(version)} {warnings}".rstrip()
+
+
+def _unanswered(version: Version, skill: Skill) -> str:
+    """What the model is told of a version that nobody was there to say yes to."""
+    name, number = version.name, version.number
+    if version.standing is Standing.APPROVED:
+        stands, command = f"is not in use. {_instead(skill)}", f"{name} --version {number}"
+    else:
+        stands, command = "passed its review and trial and is proposed.", name
     return (
-        f"{version.name} version {version.number} is a tool from the next step on.{_tried(version)}"
+        f"{name} version {number} {stands} It cannot be called before a person approves it, and"
+        f" nobody is there: tell the user about 'lra skills approve {command}'."
     )
 
 
-def _question(version: Version) -> str:
-    warnings = " ".join(f"Mind: {finding.message}" for finding in version.warnings)
-    what = f"May {version.name} (version {version.number}) be used as a tool from now on?"
-    return f"{what} Its review and its trial found no fault.{_tried(version)} {warnings}".rstrip()
+def _instead(skill: Skill) -> str:
+    """Why a version that was approved is not the one in use."""
+    if skill.enabled:
+        return f"Version {skill.version} is in use instead."
+    return f"The skill is disabled: {skill.note[:_NOTED]}." if skill.note else "It is disabled."
 
 
 def _tried(version: Version) -> str:
@@ -143,13 +181,11 @@ def _whole(name: str, code: str, doc: str, args: dict[str, str]) -> str:
     """The code, or a function around it when it is only the body of one."""
     code = textwrap.dedent(code)
     try:
-        tree = ast.parse(code)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        tree = parsed(code)
+    except NotPython:
         # The review says what is wrong, and where.
         return code
-    if any(isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) for node in tree.body):
-        return code
-    if not any(isinstance(node, ast.Return) for node in ast.walk(tree)):
+    if has_function(tree) or not any(isinstance(node, ast.Return) for node in ast.walk(tree)):
         return code
     given = ", ".join(f"{argument}: {hint}" for argument, hint in args.items())
     told = f"    {doc!r}\n" if doc else ""

@@ -1,6 +1,6 @@
 """The skills themselves as tools: the relevant ones are offered, the others found."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,19 +10,20 @@ from pydantic_ai.tools import RunContext, ToolDefinition
 from pydantic_ai.toolsets import AbstractToolset
 from pydantic_ai.toolsets.abstract import ToolsetTool
 from pydantic_core import SchemaValidator, core_schema
-from typing_extensions import TypedDict, override
+from typing_extensions import override
 
 from long_running_agents.config.settings import SkillSettings
 from long_running_agents.domain.fitting import first_sentence
 from long_running_agents.domain.skill import Brought, Kind, Origin, Version
-from long_running_agents.domain.tool import Effect, Power
+from long_running_agents.domain.tool import Effect
 from long_running_agents.errors import Denied, NotFound
 from long_running_agents.skills import offering
 from long_running_agents.skills.filing import Filing
 from long_running_agents.skills.offering import Shelf
 from long_running_agents.tools import selection
 from long_running_agents.tools.deps import TurnDeps
-from long_running_agents.tools.effects import effect
+from long_running_agents.tools.effects import code_powers, effect
+from long_running_agents.tools.selection import ToolFound
 from long_running_agents.tools.skill_making import library_of
 
 FIND, READ = "find_skills", "read_skill"
@@ -35,19 +36,12 @@ _KEPT = 64
 """Turns whose choice is remembered."""
 
 
-class SkillFound(TypedDict):
-    """A skill as the model reads about it."""
-
-    name: str
-    description: str
-
-
 def finding() -> FunctionToolset[TurnDeps]:
     """The tools that find skills and read guides; offered where there is something to find."""
     tools = FunctionToolset[TurnDeps](id="skill_finding")
 
     @tools.tool(metadata=effect(Effect.READ))
-    async def find_skills(ctx: RunContext[TurnDeps], query: str) -> list[SkillFound]:
+    async def find_skills(ctx: RunContext[TurnDeps], query: str) -> list[ToolFound]:
         """Find more skills by what they do; functions found can be called from the next step on.
 
         Args:
@@ -56,7 +50,7 @@ def finding() -> FunctionToolset[TurnDeps]:
         """
         shelf = await library_of(ctx.deps).shelf()
         return [
-            SkillFound(name=each.name, description=_told(each))
+            ToolFound(name=each.name, description=_told(each))
             for each in shelf.search(query, _HITS)
         ]
 
@@ -74,16 +68,6 @@ def finding() -> FunctionToolset[TurnDeps]:
     return tools
 
 
-def powers(*, network: bool) -> frozenset[Power]:
-    """What every skill can do, since nobody knows what its code does.
-
-    Args:
-        network: Whether code in a sandbox can reach anybody.
-    """
-    usual = frozenset({Power.EXECUTE, Power.CHANGE})
-    return usual | {Power.SEND} if network else usual
-
-
 class SkillTools(AbstractToolset[TurnDeps]):
     """The skills of whoever's turn it is."""
 
@@ -93,8 +77,7 @@ class SkillTools(AbstractToolset[TurnDeps]):
         filing: Filing,
         *,
         network: bool = False,
-        allow: Collection[str] | None = None,
-        prefixes: tuple[str, ...] = (),
+        allows: Callable[[str], bool],
     ) -> None:
         """Offer skills.
 
@@ -102,15 +85,13 @@ class SkillTools(AbstractToolset[TurnDeps]):
             settings: How many.
             filing: Looks for new files among them.
             network: Whether code in a sandbox can reach anybody.
-            allow: The names of the tools that may run.
-            prefixes: What the names of foreign tools begin with, which no skill may have.
+            allows: Whether the settings let a skill of some name be called.
         """
         self._settings = settings
         self._filing = filing
-        self._allow = allow
-        self._prefixes = prefixes
+        self._allows = allows
         self._finding = finding()
-        self._metadata = effect(Effect.ONCE, powers=powers(network=network), foreign=network)
+        self._metadata = effect(Effect.ONCE, powers=code_powers(network=network), foreign=network)
         self._definitions: dict[tuple[str, str, int], ToolDefinition] = {}
         self._chosen: dict[str, tuple[Shelf, tuple[str, ...], list[Version]]] = {}
 
@@ -129,7 +110,7 @@ class SkillTools(AbstractToolset[TurnDeps]):
         if not shelf.versions:
             return {}
         chosen = self._choose(shelf, ctx)
-        tools = {each.name: self._tool(each, ctx) for each in chosen if self.may(each.name)}
+        tools = {each.name: self._tool(each, ctx) for each in chosen if self._allows(each.name)}
         return {**tools, **await self._helpers(shelf, len(chosen), ctx)}
 
     @override
@@ -159,10 +140,6 @@ class SkillTools(AbstractToolset[TurnDeps]):
             name, tool_args, where=where, context=context, attended=deps.turn.attended
         )
         return str(returned)
-
-    def may(self, name: str) -> bool:
-        """Whether the settings let it be called."""
-        return (self._allow is None or name in self._allow) and not name.startswith(self._prefixes)
 
     def _choose(self, shelf: Shelf, ctx: RunContext[TurnDeps]) -> list[Version]:
         """The same ones as at the step before, unless something was made or found meanwhile."""
@@ -201,13 +178,13 @@ class SkillTools(AbstractToolset[TurnDeps]):
         guides = shelf.of(Kind.GUIDE)
         known = await self._finding.get_tools(ctx)
         helpers: dict[str, ToolsetTool[TurnDeps]] = {}
-        if guides and self.may(READ):
+        if guides and self._allows(READ):
             reading = known[READ]
             named = "; ".join(f"{each.name}: {_told(each)}" for each in guides[:_GUIDES])
             told = f"{reading.tool_def.description}\n\nThere are: {named}"
             helpers[READ] = replace(reading, tool_def=replace(reading.tool_def, description=told))
         hidden = len(shelf.of(Kind.FUNCTION)) > offered or len(guides) > _GUIDES
-        if hidden and self.may(FIND):
+        if hidden and self._allows(FIND):
             helpers[FIND] = known[FIND]
         return helpers
 

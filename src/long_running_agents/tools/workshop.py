@@ -66,7 +66,6 @@ def workshop_of(
         settings.agent.skills,
         filing,
         network=bool(settings.sandbox.network),
-        allow=settings.agent.tools.allow,
-        prefixes=room.prefixes,
+        allows=room.allows,
     )
     return Workshop(library, filing, tools, sandboxes)

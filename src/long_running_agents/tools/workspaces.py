@@ -8,7 +8,7 @@ from urllib.parse import quote
 from long_running_agents.config import Loaded
 from long_running_agents.domain.session import MINE
 from long_running_agents.errors import ConfigError
-from long_running_agents.memory.opening import workspace
+from long_running_agents.home import workspace_of
 from long_running_agents.sandbox.workspace import Workspace
 
 _MEMORY = "memory"
@@ -20,7 +20,7 @@ def open_workspace(loaded: Loaded, owner: str) -> Workspace:
     Raises:
         ConfigError: It cannot be made, or it is the home, whose files no tool may touch.
     """
-    root, home = workspace(loaded, owner), Path(loaded.home)
+    root, home = workspace_of(loaded, owner), Path(loaded.home)
     try:
         root.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -64,7 +64,13 @@ async def theirs(app, client):
 
 def requests(ids):
     """Every route, asked for what is the other's."""
-    session, number, skill = ids["session_id"], ids["number"], f"/api/skills/{ids['name']}"
+    themes = (conversations, others, approvals, memories, files, skills, turns, openai)
+    return [request for theme in themes for request in theme(ids)]
+
+
+def conversations(ids):
+    """Sessions and their tasks."""
+    session = ids["session_id"]
     return [
         ("GET", "/api/sessions", {}),
         ("GET", f"/api/sessions?q={MARK}", {}),
@@ -83,10 +89,32 @@ def requests(ids):
         ("GET", f"/api/tasks?session_id={session}", {}),
         ("GET", f"/api/sessions/{session}/tasks", {}),
         ("PATCH", f"/api/sessions/{session}/tasks/1", {"json": {"status": "failed"}}),
-        ("GET", "/api/usage?range=all", {}),
-        ("GET", "/api/activity?limit=1000", {}),
-        ("POST", "/api/models/select",
-         {"json": {"provider": "ollama", "model_id": "x", "session_id": session}}),
+        ("POST", "/api/sessions/import",
+         {"content": '{"kind": "session", "id": "theirs", "title": "Mine",'
+                     ' "created_at": "2026-01-01T00:00:00Z"}',
+          "headers": {"content-type": "application/x-ndjson"}}),
+    ]  # fmt: skip
+
+
+def turns(ids):
+    """What is said, and what goes on."""
+    session = ids["session_id"]
+    return [
+        ("POST", f"/api/chat/{session}", {"json": {"message": "Tell me"}}),
+        ("GET", "/api/turns", {}),
+        ("GET", f"/api/turns/{ids['turn_id']}", {}),
+        ("POST", f"/api/turns/{ids['turn_id']}/stop", {}),
+        ("GET", f"/api/sessions/{session}/turns", {}),
+        ("GET", f"/api/sessions/{session}/events", {}),
+        ("POST", f"/api/sessions/{session}/stop", {}),
+        ("POST", f"/api/sessions/{session}/retry", {}),
+    ]  # fmt: skip
+
+
+def approvals(ids):
+    """Questions, answers and grants."""
+    session = ids["session_id"]
+    return [
         ("GET", "/api/approvals", {}),
         ("GET", f"/api/approvals?session_id={session}", {}),
         ("GET", "/api/approvals/log", {}),
@@ -95,6 +123,13 @@ def requests(ids):
          {"json": {"allowed": True, "lasting": "always"}}),
         ("GET", "/api/grants?revoked=true", {}),
         ("DELETE", f"/api/grants/{ids.get('grant_id', 'grant_x')}", {}),
+    ]  # fmt: skip
+
+
+def memories(ids):
+    """What is remembered."""
+    session, number = ids["session_id"], ids["number"]
+    return [
         ("GET", "/api/memory?limit=1000", {}),
         ("GET", f"/api/memory?q={MARK}&disabled=true", {}),
         ("GET", f"/api/memory?session_id={session}", {}),
@@ -110,10 +145,23 @@ def requests(ids):
         ("POST", "/api/memory/forget", {"json": {"session_id": session}}),
         ("POST", f"/api/memory/undo/{ids['batch']}", {}),
         ("GET", "/api/memory/stats", {}),
+    ]  # fmt: skip
+
+
+def files(_):
+    """The workspace."""
+    return [
         ("GET", "/api/files?depth=16", {}),
         ("GET", f"/api/files/content?path={MARK}.txt", {}),
         ("DELETE", f"/api/files/content?path={MARK}.txt", {}),
         ("PUT", f"/api/files/content?path={MARK}.txt", {"content": b"mine"}),
+    ]  # fmt: skip
+
+
+def skills(ids):
+    """Tools that were made."""
+    skill = f"/api/skills/{ids['name']}"
+    return [
         ("GET", "/api/tools", {}),
         ("GET", "/api/skills?limit=1000", {}),
         ("GET", f"/api/skills?q={MARK}", {}),
@@ -134,19 +182,25 @@ def requests(ids):
         ("DELETE", skill, {}),
         ("POST", "/api/skills", new(SHOUT, enable=True)),
         ("POST", "/api/skills/import", new(SHOUT)),
-        ("POST", "/api/sessions/import",
-         {"content": '{"kind": "session", "id": "theirs", "title": "Mine",'
-                     ' "created_at": "2026-01-01T00:00:00Z"}',
-          "headers": {"content-type": "application/x-ndjson"}}),
+    ]  # fmt: skip
+
+
+def others(ids):
+    """What is of no one theme."""
+    session = ids["session_id"]
+    return [
+        ("GET", "/api/usage?range=all", {}),
+        ("GET", "/api/activity?limit=1000", {}),
+        ("POST", "/api/models/select",
+         {"json": {"provider": "ollama", "model_id": "x", "session_id": session}}),
         ("GET", "/api/status", {}),
-        ("POST", f"/api/chat/{session}", {"json": {"message": "Tell me"}}),
-        ("GET", "/api/turns", {}),
-        ("GET", f"/api/turns/{ids['turn_id']}", {}),
-        ("POST", f"/api/turns/{ids['turn_id']}/stop", {}),
-        ("GET", f"/api/sessions/{session}/turns", {}),
-        ("GET", f"/api/sessions/{session}/events", {}),
-        ("POST", f"/api/sessions/{session}/stop", {}),
-        ("POST", f"/api/sessions/{session}/retry", {}),
+    ]  # fmt: skip
+
+
+def openai(ids):
+    """The doors for clients of other makers."""
+    session = ids["session_id"]
+    return [
         ("GET", f"/v1/responses/resp_{ids['turn_id']}_0", {}),
         ("POST", "/v1/chat/completions",
          {"json": {"model": "lra", "messages": [{"role": "user", "content": "Tell me"}]},

@@ -69,6 +69,15 @@ def test_a_body_gets_its_head_and_a_whole_function_is_left_alone():
     assert drafting.whole(head, "return (") == f"{head}    return (\n"
 
 
+def test_an_odd_escape_is_no_error_where_warnings_are_errors():
+    # The tests turn every warning into an error, and this escape is warned about.
+    head = drafting.skeleton("find", "Finds.", ["text: str"], "str")
+    body = "return re.search('\\d', text)[0]"
+    assert drafting.whole(head, body) == f"{head}    {body}\n"
+    assert drafting.complaint_about_argument("text: str = '\\d'") == ""
+    assert drafting.complaint_about_type("Literal['\\d']") == ""
+
+
 @pytest.mark.parametrize("text", ["text: str", "period: int = 14", "*, exact: bool = False"])
 def test_arguments_have_types(text):
     assert drafting.complaint_about_argument(text) == ""

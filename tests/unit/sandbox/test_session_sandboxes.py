@@ -30,8 +30,8 @@ class House:
         yield sandboxes
         await sandboxes.close()
 
-    async def enter(self, session, sandbox_id=None):
-        async with self.sessions.entered(session, sandbox_id) as entered:
+    async def enter(self, session, sandbox_id=None, **options):
+        async with self.sessions.entered(session, sandbox_id, **options) as entered:
             return entered
 
 
@@ -75,6 +75,15 @@ async def test_what_could_not_be_opened_is_tried_again(house):
 
     house.backend.broken = False
     assert (await house.enter("a")).fresh
+
+
+async def test_where_there_are_no_walls_nothing_runs_unless_somebody_watches(house):
+    with pytest.raises(SandboxUnavailable, match="nobody is there to watch"):
+        await house.enter("a", attended=False)
+
+    assert (await house.enter("a", attended=True)).sandbox.isolation == ()
+    house.backend.made[-1].isolation = ("namespaces",)
+    assert (await house.enter("a", attended=False)).sandbox.isolation
 
 
 async def test_new_packages_come_with_a_new_sandbox(house):

@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 from long_running_agents.domain.redaction import Redactor
 from long_running_agents.domain.skill import File, Severity
-from long_running_agents.skills.guides import confusable, read_guide
+from long_running_agents.skills.guides import read_guide
+from long_running_agents.skills.lookalikes import confusable
 
 REDACT = Redactor(["correct-horse-battery"])
 HEAD = (
@@ -28,8 +29,7 @@ def test_a_plain_guide_is_read_without_a_finding():
 
     assert guide.findings == ()
     assert guide.name == "release-notes"
-    assert guide.description == "Writes release notes. Use it before a release."
-    assert guide.body.startswith("# Release notes")
+    assert guide.interface.description == "Writes release notes. Use it before a release."
 
 
 def test_what_the_convention_has_besides_may_be_in_the_head():

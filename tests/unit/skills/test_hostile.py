@@ -87,7 +87,7 @@ def test_the_source_is_never_run(tmp_path):
 
 def test_an_odd_escape_is_no_error_where_warnings_are_errors():
     # The tests turn every warning into an error, and this escape is warned about.
-    assert reviewed(function("return '\\d'")).ok
+    assert not reviewed(function("return '\\d'")).errors
 
 
 @settings(deadline=None, max_examples=150)
@@ -147,5 +147,5 @@ def test_any_declared_schema_is_survived(declared, other):
 
 def test_the_depth_that_is_allowed_is_one_that_can_be_read():
     source = function("return " + "+".join(["text"] * 190))
-    assert reviewed(source).ok
-    assert not reviewed(source.replace("+text", "+text+text")).ok
+    assert not reviewed(source).errors
+    assert reviewed(source.replace("+text", "+text+text")).errors

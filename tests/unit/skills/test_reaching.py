@@ -73,6 +73,16 @@ def test_a_name_that_only_the_module_binds_may_still_be_the_built_in():
     assert "eval" in messages(reviewed(function("return eval(text)", head="eval = None")))
 
 
+def test_a_name_that_the_function_binds_anywhere_is_its_own():
+    body = "rows = [(vars := word) for word in text.split()]\nreturn str(vars(rows))"
+    assert not reviewed(function(body)).errors
+
+
+def test_a_name_that_only_a_comprehension_binds_is_the_built_in_outside_of_it():
+    body = "rows = [vars for vars in text]\nreturn str(vars(rows))"
+    assert "vars" in messages(reviewed(function(body)))
+
+
 def test_wide_letters_do_not_hide_a_name():
     assert "eval" in messages(reviewed(function("return \uff45\uff56\uff41\uff4c(text)")))
 
@@ -80,4 +90,4 @@ def test_wide_letters_do_not_hide_a_name():
 def test_fields_of_own_objects_and_options_deep_in_a_module_may_be_set():
     body = "settings = Box()\nsettings.x = 1\njson.options.mode.x = 1\nreturn text"
     head = "import json\nclass Box:\n    x: int = 0\n"
-    assert reviewed(function(body, head=head)).ok
+    assert not reviewed(function(body, head=head)).errors

@@ -7,7 +7,7 @@ from long_running_agents.domain.skill import Example, Severity
 
 def test_a_plain_function_becomes_a_tool_as_it_is():
     found = reviewed(RSI)
-    assert (found.ok, found.findings, found.name) == (True, (), "calculate_rsi")
+    assert (found.findings, found.name) == ((), "calculate_rsi")
     assert found.interface
     assert found.interface.description == "Calculate Relative Strength Index for price data."
     assert found.interface.parameters == {
@@ -147,7 +147,7 @@ BAD = [
 @pytest.mark.parametrize(("source", "line", "words"), BAD)
 def test_what_is_wrong_is_said_with_its_line(source, line, words):
     found = reviewed(source)
-    assert not found.ok
+    assert found.errors
     assert found.interface is None
     assert any(words in str(one) and one.line == line for one in found.errors), messages(found)
     assert all(one.message and one.repair for one in found.findings)
@@ -196,7 +196,7 @@ def test_a_name_that_no_tool_can_have_is_refused(name):
 def test_a_first_parameter_called_ctx_takes_the_context_and_is_no_argument():
     for hint in ("ctx, text: str", "context: Context, text: str"):
         found = reviewed(function(hint=hint), requires_context=True)
-        assert found.ok
+        assert not found.errors
         assert found.interface.context == hint.split(",")[0].split(":")[0]
         assert list(found.interface.parameters["properties"]) == ["text"]
     assert "takes no context" in messages(reviewed(RSI, requires_context=True))
@@ -204,7 +204,7 @@ def test_a_first_parameter_called_ctx_takes_the_context_and_is_no_argument():
 
 
 def test_whether_it_is_async_must_be_as_was_said():
-    assert reviewed(RSI, is_async=False).ok
+    assert not reviewed(RSI, is_async=False).errors
     assert "is not async" in messages(reviewed(RSI, is_async=True))
 
 
@@ -224,7 +224,7 @@ def test_a_secret_in_the_source_is_found_and_not_repeated():
 
 def test_without_safe_mode_imports_pass_and_reaching_is_for_a_person_to_judge():
     found = reviewed(function("return eval(text)", head="import os"), safe_mode=False)
-    assert found.ok
+    assert not found.errors
     assert [one.severity for one in found.findings] == [Severity.WARNING]
     assert found.warnings == found.findings
     assert found.interface

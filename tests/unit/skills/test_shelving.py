@@ -8,7 +8,7 @@ from long_running_agents.domain.skill import File, Kind, Origin, digest_of
 from long_running_agents.errors import UsageError
 from long_running_agents.sandbox.workspace import Workspace
 from long_running_agents.skills import shelving
-from long_running_agents.skills.shelving import found, removed, written
+from long_running_agents.skills.shelving import found, guide_in, removed, stamp, written
 
 SOURCE = 'def double(n: int) -> int:\n    """Twice a number."""\n    return 2 * n\n'
 GUIDE = "---\nname: notes\ndescription: Writes notes.\n---\nWrite them.\n"
@@ -36,7 +36,7 @@ def test_functions_and_guides_are_found(workspace):
     double, guide, twice = found(workspace)
 
     assert (double.path, double.error, double.digest) == ("skills/double.py", "", digest_of(SOURCE))
-    assert (double.draft.name, double.draft.function) == ("double", "double")
+    assert (double.draft.name, double.draft.function) == ("double", "")
     assert double.draft.brought.origin is Origin.FILE
     assert (twice.path, twice.draft.name, twice.draft.function) == (
         "memory/skills/twice.py",
@@ -72,12 +72,10 @@ def test_what_is_no_skill_is_left_alone(workspace):
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [
-        ("double.py", "def double(:\n", "line 1"),
         ("double.py", "", "empty"),
         ("double.py", b"\xff\xfe", "UTF-8"),
         ("double.py", "x = 1\x00", "UTF-8"),
         ("double.py", "#" * (257 << 10), "262144 bytes"),
-        ("double.py", "x = " + "-" * 9000 + "1", "cannot be read"),
         ("Double.py", SOURCE, "name"),
         ("a-b.py", SOURCE, "name"),
         ("Notes/SKILL.md", GUIDE, "cannot be called"),
@@ -145,6 +143,54 @@ def test_there_is_an_end_to_looking(workspace):
 
     assert len(seen) == shelving.MOST + 1
     assert "more than 2000" in seen[-1].error
+
+
+def test_what_is_no_python_is_for_the_review_to_tell(workspace):
+    put(workspace, "skills/double.py", "def double(:\n")
+    put(workspace, "skills/deep.py", "x = " + "-" * 9000 + "1")
+
+    assert [each.error for each in found(workspace)] == ["", ""]
+
+
+def test_any_change_among_the_skills_is_another_stamp(workspace):
+    put(workspace, "skills/double.py", SOURCE)
+    put(workspace, "skills/notes/SKILL.md", GUIDE)
+    put(workspace, "skills/notes/scripts/a.py", "print(1)\n")
+    for path in ("skills/double.py", "skills/notes/scripts/a.py"):
+        os.utime(workspace.root / path, ns=(1, 1))
+    seen = [stamp(workspace)]
+    assert stamp(workspace) == seen[0]
+
+    put(workspace, "skills/double.py", SOURCE.replace("2 *", "3 *"))
+    seen.append(stamp(workspace))
+    put(workspace, "skills/notes/scripts/a.py", "print(2)\n")
+    seen.append(stamp(workspace))
+    put(workspace, "memory/skills/twice.py", SOURCE)
+    seen.append(stamp(workspace))
+    (workspace.root / "skills/double.py").unlink()
+    seen.append(stamp(workspace))
+
+    assert len(set(seen)) == 5
+
+
+def test_a_workspace_without_skills_has_a_stamp_and_one_with_too_many_has_none(workspace):
+    assert stamp(workspace) is not None
+    for number in range(2 * shelving.MOST + 1):
+        (workspace.root / "skills" / f"s{number}.py").write_text("")
+    assert stamp(workspace) is None
+
+
+def test_one_guide_is_found_without_the_others(workspace, tmp_path):
+    put(workspace, "skills/notes/SKILL.md", GUIDE)
+    put(workspace, "skills/large/SKILL.md", "#" * (65 << 10))
+    put(workspace, "skills/plain/other.md", GUIDE)
+    (workspace.root / "skills/link").symlink_to(tmp_path / "workspace/skills/notes")
+
+    assert guide_in(workspace, "notes") == next(
+        each for each in found(workspace) if each.path == "skills/notes/SKILL.md"
+    )
+    assert guide_in(workspace, "large").draft is None
+    assert [guide_in(workspace, name) for name in ("plain", "link", "none")] == [None] * 3
 
 
 def test_a_function_is_shown_and_found_again(tmp_path):

@@ -88,7 +88,7 @@ def _answer(turn: Turn, questions: Sequence[str]) -> Answer:
         session_id=turn.session_id,
         turn_id=turn.id,
         status=cast("Literal['done', 'waiting', 'stopped', 'limited']", turn.status.value),
-        waits_for=list(questions),
+        waits_for=tuple(questions),
     )
 
 

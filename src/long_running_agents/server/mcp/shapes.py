@@ -3,8 +3,9 @@
 from datetime import datetime
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
+from long_running_agents.domain.described import Described
 from long_running_agents.domain.memory import Hit
 from long_running_agents.domain.session import SessionPreview
 from long_running_agents.domain.task import Task, TaskStatus
@@ -14,19 +15,17 @@ _MOST = 100
 _FAR = 1_000_000
 
 
-class Asked(BaseModel):
+class Asked(Described):
     """The arguments of a tool; one that nobody knows is a mistake."""
 
     # Strict: "5" is no number and 1 is no text.
-    model_config = ConfigDict(
-        frozen=True, strict=True, extra="forbid", use_attribute_docstrings=True
-    )
+    model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
 
 
-class Told(BaseModel):
+class Told(Described):
     """What a tool answers."""
 
-    model_config = ConfigDict(frozen=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(frozen=True)
 
 
 SessionName = Annotated[str, Field(min_length=1, max_length=100)]
@@ -51,7 +50,7 @@ class Answer(Told):
     turn_id: str
     status: Literal["done", "waiting", "stopped", "limited"]
     """'waiting': a person has to approve something first."""
-    waits_for: list[str] = []
+    waits_for: tuple[str, ...] = ()
     """What a person has to approve."""
 
 

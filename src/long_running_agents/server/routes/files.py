@@ -15,7 +15,7 @@ from long_running_agents.app import App
 from long_running_agents.domain.token import Caller, Scope
 from long_running_agents.domain.workspace import is_instruction
 from long_running_agents.errors import NotFound
-from long_running_agents.memory.opening import workspace as folder_of
+from long_running_agents.home import workspace_of
 from long_running_agents.sandbox.workspace import Workspace, relative
 from long_running_agents.server import bodies
 from long_running_agents.server.bodies import JsonRoute
@@ -138,7 +138,7 @@ class FileRoutes:
         await asyncio.to_thread(self._known(caller.owner).remove, path)
 
     def _exists(self, owner: str) -> bool:
-        return folder_of(self._app.loaded, owner).is_dir()
+        return workspace_of(self._app.loaded, owner).is_dir()
 
     def _known(self, owner: str) -> Workspace:
         """The folder, which is not made for whoever only looks."""

@@ -12,6 +12,7 @@ from long_running_agents import logs
 from long_running_agents.app import App
 from long_running_agents.config.loading import every_key, value_of
 from long_running_agents.config.settings import Settings
+from long_running_agents.domain.described import meanings
 from long_running_agents.errors import Denied, NotFound, UsageError
 from long_running_agents.server.bodies import JsonRoute
 from long_running_agents.server.callers import Administering, Reading
@@ -136,7 +137,7 @@ def _description(key: str) -> str:
     *sections, name = key.split(".")
     for section in sections:
         model = cast("type[BaseModel]", model.model_fields[section].annotation)
-    return model.model_fields[name].description or ""
+    return meanings(model).get(name, "")
 
 
 def _check(key: str) -> None:

@@ -89,11 +89,10 @@ class ToolRoutes:
         workshop = self._app.workshop
         if workshop is None:
             return []
-        shelf = await workshop.library.of(owner).shelf()
-        tools = workshop.toolset
+        library, tools = workshop.library.of(owner), workshop.toolset
         return [
-            told(tools.definition(each), "skill_tools", enabled=tools.may(each.name))
-            for each in shelf.of(Kind.FUNCTION)
+            told(tools.definition(each), "skill_tools", enabled=library.allows(each.name))
+            for each in (await library.shelf()).of(Kind.FUNCTION)
         ]
 
 

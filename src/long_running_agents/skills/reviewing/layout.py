@@ -4,10 +4,9 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from long_running_agents.domain.skill import Finding
-from long_running_agents.skills.reviewing.scopes import misplaced_awaits, own_nodes
+from long_running_agents.skills.bindings import Function, own
+from long_running_agents.skills.reviewing.scopes import misplaced_awaits
 from long_running_agents.skills.reviewing.syntax import shown
-
-Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 _QUIET = (
     ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Assign,
@@ -86,7 +85,7 @@ def flow(tree: ast.Module, chosen: Function | None) -> Iterator[Finding]:
             repair="Write 'async def' for the function around it.",
             line=getattr(node, "lineno", 0),
         )
-    for node in own_nodes(chosen) if chosen else ():
+    for node in own(chosen.body) if chosen else ():
         if isinstance(node, ast.Yield | ast.YieldFrom):
             yield Finding(
                 message=f"The function {chosen.name if chosen else ''} yields its results.",

@@ -7,6 +7,7 @@ import ast
 from collections.abc import Iterator
 
 from long_running_agents.domain.skill import Finding
+from long_running_agents.skills.bindings import Function
 from long_running_agents.skills.reviewing import imports
 from long_running_agents.skills.reviewing.scopes import loose_names
 from long_running_agents.skills.reviewing.syntax import shown
@@ -69,7 +70,7 @@ def reaching(tree: ast.Module) -> Iterator[Finding]:
         for name, of_module in _steps(node, imported, fields):
             yield from _attribute(name, getattr(node, "lineno", 0), of_module=of_module)
         yield from _changed(node, imported)
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        if isinstance(node, Function):
             yield from _definition(node)
         elif isinstance(node, ast.Call):
             yield from _by_name(node)
@@ -150,7 +151,7 @@ def _changed(node: ast.AST, imported: frozenset[str]) -> Iterator[Finding]:
         )
 
 
-def _definition(node: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[Finding]:
+def _definition(node: Function) -> Iterator[Finding]:
     if _dunder(node.name) and node.name not in _HARMLESS:
         yield Finding(
             message=f"The method {node.name} changes how Python itself works.",

@@ -4,19 +4,21 @@ import ast
 import json
 import keyword
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from long_running_agents.domain.redaction import Redactor
 from long_running_agents.domain.skill import (
     NAME,
     Draft,
+    Examined,
     Example,
     Finding,
     Interface,
     Json,
     Severity,
 )
+from long_running_agents.skills.bindings import Function
 from long_running_agents.skills.reviewing import (
     declared,
     deriving,
@@ -25,7 +27,6 @@ from long_running_agents.skills.reviewing import (
     layout,
     syntax,
 )
-from long_running_agents.skills.reviewing.layout import Function
 from long_running_agents.skills.reviewing.places import places
 from long_running_agents.skills.reviewing.reaching import reaching
 from long_running_agents.skills.reviewing.signature import Signature, misfits, signature_of
@@ -35,37 +36,9 @@ _MOST_FINDINGS = 50
 _MOST_EXAMPLES = 50
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reviewed:
-    """What a review has come to."""
-
-    name: str
-    """What the tool is called; empty when not even that is known."""
-    interface: Interface | None
-    """None when there are errors."""
-    findings: tuple[Finding, ...]
-    examples: tuple[Example, ...]
-    """The draft's own, then those of the docstring, then derived ones."""
-
-    @property
-    def errors(self) -> tuple[Finding, ...]:
-        """What keeps it from being a skill."""
-        return tuple(one for one in self.findings if one.severity is Severity.ERROR)
-
-    @property
-    def warnings(self) -> tuple[Finding, ...]:
-        """What only a person may let pass."""
-        return tuple(one for one in self.findings if one.severity is Severity.WARNING)
-
-    @property
-    def ok(self) -> bool:
-        """Whether there are no errors."""
-        return not self.errors
-
-
 def review(
     draft: Draft, *, allowed_imports: Collection[str], reserved: Collection[str], redact: Redactor
-) -> Reviewed:
+) -> Examined:
     """Look at a function; nothing of it is run.
 
     Args:
@@ -87,7 +60,7 @@ class _Review:
         self._redact = redact
         self._findings: list[Finding] = []
 
-    def result(self) -> Reviewed:
+    def result(self) -> Examined:
         tree, problems = syntax.read(self._draft.source)
         self._findings.extend(problems)
         if len(self._draft.source) <= syntax.LARGEST:
@@ -116,7 +89,7 @@ class _Review:
         for finding in [*reaching(tree), *places(tree)]:
             yield replace(finding, severity=severity)
 
-    def _function(self, tree: ast.Module, function: Function) -> Reviewed:
+    def _function(self, tree: ast.Module, function: Function) -> Examined:
         name = self._draft.name or function.name
         self._findings.extend(_name_problems(name, function.lineno, self._reserved))
         docstring = ast.get_docstring(function) or ""
@@ -194,14 +167,14 @@ class _Review:
 
     def _reviewed(
         self, name: str, interface: Interface | None, shown: tuple[Example, ...]
-    ) -> Reviewed:
+    ) -> Examined:
         if interface is not None and not self._has_errors():
             self._findings.extend(self._own_examples(interface))
         findings = _in_order(self._findings, self._redact)
         if interface is None or any(one.severity is Severity.ERROR for one in findings):
-            return Reviewed(name=name, interface=None, findings=findings, examples=())
+            return Examined(name=name, interface=None, findings=findings)
         examples = self._examples(interface, shown)
-        return Reviewed(name=name, interface=interface, findings=findings, examples=examples)
+        return Examined(name=name, interface=interface, findings=findings, examples=examples)
 
     def _has_errors(self) -> bool:
         return any(finding.severity is Severity.ERROR for finding in self._findings)

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from long_running_agents.domain.skill import Finding, Json
+from long_running_agents.skills import bindings
+from long_running_agents.skills.bindings import Function
 from long_running_agents.skills.reviewing import syntax
 from long_running_agents.skills.reviewing.annotations import UnknownHint, schema_of
-from long_running_agents.skills.reviewing.layout import Function
-from long_running_agents.skills.reviewing.scopes import arguments
 from long_running_agents.skills.validating import complaints
 
 _CONTEXTS = ("ctx", "context")
@@ -93,7 +93,7 @@ class _Signature:
     def _context(self, parameters: list[ast.arg]) -> tuple[str, list[ast.arg]]:
         if parameters and parameters[0].arg in _CONTEXTS:
             return parameters[0].arg, parameters[1:]
-        for argument in arguments(self._function):
+        for argument in bindings.parameters(self._function):
             if argument.arg in _CONTEXTS and argument.annotation is None:
                 self._say(
                     f"The context ({argument.arg}) is not the first parameter.",

@@ -4,12 +4,11 @@ import ast
 import math
 import re
 import unicodedata
-import warnings
 from collections.abc import Iterator
-from threading import Lock
 from typing import Any, cast
 
 from long_running_agents.domain.skill import Finding
+from long_running_agents.skills.parsing import UNREADABLE, quietly
 
 LARGEST = 64_000
 """Bytes of a source."""
@@ -32,10 +31,6 @@ _ODD = re.compile(
 )
 """Letters that are not seen, that turn the direction of others, or that are only half of one."""
 
-# Filters of warnings belong to the whole process: two that put them back in the wrong order would
-# leave them changed for ever.
-_QUIET = Lock()
-
 
 class NotPlain(ValueError):
     """A value that is not written out, or that JSON does not have."""
@@ -53,37 +48,23 @@ def read(source: str) -> tuple[ast.Module | None, tuple[Finding, ...]]:
 
 def _tree(source: str) -> ast.Module | Finding:
     try:
-        tree = parsed(source)
+        with quietly():
+            tree = ast.parse(source)
     except SyntaxError as error:
         return _no_python(error)
     except (RecursionError, MemoryError):
         return _too_deep(0)
-    except ValueError as error:
+    except UNREADABLE as error:
         return Finding(message=f"This is no Python: {error}.", repair="Correct it.")
     return _too_much(tree) or tree
-
-
-def parsed(source: str) -> ast.Module:
-    """Parse a source, and say nothing about odd escapes in it.
-
-    Raises:
-        SyntaxError: It is no Python.
-        ValueError: It has characters that no Python has.
-        RecursionError: It is nested too deeply.
-        MemoryError: The same, seen earlier.
-    """
-    with _QUIET, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return ast.parse(source)
 
 
 def expression(text: str) -> ast.expr | None:
     """A text as one expression; None when it is none, or far too deep."""
     try:
-        with _QUIET, warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with quietly():
             tree = ast.parse(text.strip(), mode="eval")
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    except UNREADABLE:
         return None
     return None if _too_much(tree) else tree.body
 

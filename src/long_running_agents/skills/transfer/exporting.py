@@ -11,8 +11,8 @@ from datetime import datetime
 
 from long_running_agents.domain.skill import NAME, Kind, Version
 from long_running_agents.errors import NotPython, UsageError
+from long_running_agents.skills.bindings import binding, bound
 from long_running_agents.skills.parsing import parsed
-from long_running_agents.skills.transfer.bindings import binding, bound
 from long_running_agents.skills.transfer.renaming import renamed, used
 from long_running_agents.skills.transfer.sections import (
     About,

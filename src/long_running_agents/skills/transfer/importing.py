@@ -6,8 +6,8 @@ from collections.abc import Collection
 
 from long_running_agents.domain.skill import Brought, Draft, Example, Limits, Origin
 from long_running_agents.errors import Altered, NotFound, TooLarge, UsageError
+from long_running_agents.skills.bindings import Function
 from long_running_agents.skills.parsing import parsed
-from long_running_agents.skills.transfer.bindings import Function
 from long_running_agents.skills.transfer.renaming import renamed
 from long_running_agents.skills.transfer.sections import MARKER, About, digest_of_section
 

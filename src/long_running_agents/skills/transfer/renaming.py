@@ -9,8 +9,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 
 from long_running_agents.errors import NotPython, UsageError
-from long_running_agents.skills.parsing import parsed
-from long_running_agents.skills.transfer.bindings import (
+from long_running_agents.skills.bindings import (
     Comprehension,
     Function,
     binding,
@@ -20,6 +19,7 @@ from long_running_agents.skills.transfer.bindings import (
     own,
     parameters,
 )
+from long_running_agents.skills.parsing import parsed
 
 _Place = tuple[int, int]
 """A line, from 1, and a column in characters."""
