@@ -94,3 +94,11 @@ def furnished(model_url, tmp_path_factory):
         there.ask("POST", "/api/skills", source=DOUBLE)
         there.ask("POST", "/api/tokens", name="phone")
         yield server.address
+
+
+@pytest.fixture
+def free_windows(browser, furnished):
+    """The windows of somebody who needs no token, on the furnished server."""
+    windows = Windows(browser, furnished)
+    yield windows
+    windows.close()

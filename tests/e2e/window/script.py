@@ -12,7 +12,6 @@ FOUND = (
     "## Found\n\n| a | b |\n| - | - |\n| 1 | 2 |\n\n```python\nprint(1)\n```\n\n"
     "<b onclick=alert(1)>no</b> **yes**\n\n" + MARKDOWN
 )
-
 COUNTED = """In **March** there were the most, 41: more than twice as many as in `February`.
 
 | month | birds | change |

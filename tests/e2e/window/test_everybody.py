@@ -54,13 +54,6 @@ PLACES = {
 LOOKS = {"desktop": (DESKTOP, "light"), "phone": (PHONE, "dark")}
 
 
-@pytest.fixture
-def windows(browser, furnished):
-    windows = Windows(browser, furnished)
-    yield windows
-    windows.close()
-
-
 @pytest.fixture(scope="module")
 def known(furnished):
     """What the places are about: a memory that was corrected, and a turn."""
@@ -93,12 +86,12 @@ def test_no_page_is_forgotten():
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("look", LOOKS)
 @pytest.mark.parametrize("part", PLACES)
-def test_everybody_can_use_every_page(windows, known, part, look):
+def test_everybody_can_use_every_page(free_windows, known, part, look):
     size, scheme = LOOKS[look]
-    page = windows.open(size=size, scheme=scheme)
+    page = free_windows.open(size=size, scheme=scheme)
     found = {}
     for place, ready in PLACES[part].items():
-        go(page, windows.at(place.format(**known)), ready)
+        go(page, free_windows.at(place.format(**known)), ready)
         found[place] = violations(page)
         if page.evaluate("document.documentElement.scrollWidth") != size["width"]:
             found[place].append("wider than the window")
