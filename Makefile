@@ -85,7 +85,7 @@ e2e: $(VENV)/.ready $(MODULES) bubblewrap chromium
 	@$(BIN)/pytest -q -n 3 --dist loadfile tests/e2e
 
 pictures: $(VENV)/.ready chromium
-	@LRA_PICTURES=1 $(BIN)/pytest -q tests/e2e/test_window_pictures.py
+	@LRA_PICTURES=1 $(BIN)/pytest -q tests/e2e/window/test_pictures.py
 
 check: lint types layers unit
 

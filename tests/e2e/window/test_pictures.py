@@ -5,10 +5,7 @@ import os
 import pytest
 from tests.docs.markdown import ROOT
 from tests.e2e.served import served
-from tests.e2e.windows import Windows, browsing, ended
-from tests.e2e.windows import say as write
-
-from long_running_agents.testing import Rule, Script, ToolCall, say, scripted_process
+from tests.e2e.window.windows import Windows, ended, write
 
 PICTURES = ROOT / "docs" / "pictures"
 MOST_BYTES = 200_000
@@ -18,66 +15,25 @@ PHONE = {"width": 390, "height": 760}
 WANTED = os.environ.get("LRA_PICTURES") == "1"
 
 TABLE = "month,birds\nJanuary,12\nFebruary,19\nMarch,41\nApril,38\n"
-FOUND = """In **March** there were the most, 41: more than twice as many as in `February`.
-
-| month | birds | change |
-| --- | ---: | ---: |
-| January | 12 | |
-| February | 19 | 7 more |
-| March | 41 | 22 more |
-| April | 38 | 3 fewer |
-
-Shall I keep that in a report?"""
-SCRIPT = Script(
-    (
-        Rule(
-            "^Which month",
-            (
-                say(
-                    "I look at the file first.",
-                    calls=(
-                        ToolCall("create_task", {"title": "Read the counts"}),
-                        ToolCall("read_file", {"path": "birds.csv"}),
-                    ),
-                ),
-                say(FOUND),
-            ),
-        ),
-        Rule(
-            "^Yes",
-            (
-                say(
-                    "",
-                    calls=(ToolCall("write_file", {"path": "report.md", "content": "# Birds"}),),
-                ),
-                say("It is in `report.md`."),
-            ),
-        ),
-    )
-)
 
 
 @pytest.fixture(scope="module")
-def taken(tmp_path_factory):
+def taken(browser, model_url, tmp_path_factory):
     """A folder with fresh pictures of one conversation: the committed one if that was asked for."""
     folder = PICTURES if WANTED else tmp_path_factory.mktemp("pictures")
     folder.mkdir(parents=True, exist_ok=True)
     home = tmp_path_factory.mktemp("home")
     asks = {"LRA_AGENT__TOOLS__REQUIRE_APPROVAL": "write_file", "AGENT_MODEL": "qwen3-8b"}
-    with (
-        scripted_process(SCRIPT) as url,
-        browsing() as browser,
-        served(home, url, **asks) as server,
-    ):
+    with served(home, model_url, **asks) as server:
         windows = Windows(browser, server.address)
         converse(windows)
         for scheme in ("light", "dark"):
             for name, size in (("chat", SIZE), ("phone", PHONE)):
-                page = windows.open("/#/chat/birds", size=size, scheme=scheme)
+                page = windows.open("chat/birds", size=size, scheme=scheme)
                 page.wait_for_selector(".question")
                 page.wait_for_load_state("networkidle")
                 page.screenshot(path=folder / f"{name}-{scheme}.png", caret="hide")
-        assert windows.wrong == []
+        windows.close()
     return folder
 
 
@@ -86,7 +42,7 @@ def converse(windows):
     windows.send("PUT", "/api/files/content?path=birds.csv", TABLE, "text/csv")
     windows.ask("POST", "/api/sessions", id="garden", title="Plan the garden")
     windows.ask("POST", "/api/sessions", id="birds", title="Birds of the spring")
-    page = windows.open("/#/chat/birds")
+    page = windows.open("chat/birds")
     write(page, "Which month of birds.csv had the most birds?")
     ended(page)
     write(page, "Yes, keep it in report.md.")

@@ -1,56 +1,23 @@
-"""The chat in the window, in a real browser: what people do with it, at both widths."""
+"""The chat: what people do in a conversation, at both widths."""
 
 import pytest
-from tests.e2e.served import served
-from tests.e2e.windows import DESKTOP, PHONE, Windows, browsing, ended
-from tests.e2e.windows import say as write
+from tests.e2e.window.script import ENDLESS, WORDS
+from tests.e2e.window.windows import DESKTOP, PHONE, choose, ended, write
 
-from long_running_agents.testing import Rule, Script, ToolCall, say, scripted_process
-
-WHERE = "document.querySelector('.prose').offsetTop"
-LONG = " ".join(f"word{number}" for number in range(300))
-SCRIPT = Script(
-    (
-        Rule(
-            "^look",
-            (
-                say("Let me look.", calls=(ToolCall("list_files", {"path": "."}),)),
-                say("## Found\n\n```python\nprint(1)\n```\n\n<b onclick=alert(1)>no</b> **yes**"),
-            ),
-        ),
-        Rule(
-            "^write",
-            (
-                say("", calls=(ToolCall("write_file", {"path": "a.txt", "content": "x"}),)),
-                say("So be it."),
-            ),
-        ),
-        Rule("^slow", (say(LONG, chunk_delay=0.02),)),
-        Rule("", (say("I hear you."),)),
-    )
-)
+WATCH_WORDS = """() => {
+  window.tops = new Set();
+  const look = () => {
+    const words = document.querySelector(".turn .prose");
+    if (!words) return;
+    window.first ??= words;
+    window.tops.add(words.offsetTop);
+  };
+  new MutationObserver(look).observe(document, { childList: true, subtree: true });
+}"""
 
 
-@pytest.fixture(scope="module")
-def browser():
-    with browsing() as browser:
-        yield browser
-
-
-@pytest.fixture(scope="module")
-def model_url():
-    with scripted_process(SCRIPT) as url:
-        yield url
-
-
-@pytest.fixture
-def windows(browser, model_url, tmp_path):
-    with served(tmp_path, model_url, LRA_AGENT__TOOLS__REQUIRE_APPROVAL="write_file") as server:
-        windows = Windows(browser, server.address)
-        yield windows
-        for context in browser.contexts:
-            context.close()
-        assert windows.wrong == []
+def words_of(page):
+    return page.inner_text(".turn .prose").split()
 
 
 @pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
@@ -103,7 +70,7 @@ def test_a_call_is_denied_with_a_reason(windows):
 
 def test_esc_stops_a_turn_and_the_next_in_line_is_answered(windows):
     page = windows.open()
-    write(page, "slow one")
+    write(page, "endless")
     page.wait_for_selector(".prose:has-text('word5')")
     write(page, "and this")
     page.wait_for_selector(".foot:has-text('In line')")
@@ -114,7 +81,7 @@ def test_esc_stops_a_turn_and_the_next_in_line_is_answered(windows):
 
 def test_a_stopped_turn_goes_on_when_somebody_says_so(windows):
     page = windows.open()
-    write(page, "slow one")
+    write(page, "endless")
     page.wait_for_selector(".prose:has-text('word5')")
     page.click("button:has-text('Stop')")
     page.click(".ending button:has-text('Go on')")
@@ -126,28 +93,33 @@ def test_a_stopped_turn_goes_on_when_somebody_says_so(windows):
 
 def test_a_second_window_and_a_reload_see_the_same_words(windows):
     page = windows.open()
-    write(page, "slow one")
-    page.wait_for_selector(".prose:has-text('word20')")
-    other = windows.open(page.url.removeprefix(windows.address))
+    write(page, "endless")
+    page.wait_for_selector(".prose:has-text('word5')")
+    other = windows.open(page.url.partition("#/")[2])
     page.reload()
-    ended(page)
-    ended(other)
+    # Both go on from what was there, and hear of what is new.
+    other.wait_for_selector(".prose:has-text('word5')")
+    known = len(words_of(other))
+    for each in (page, other):
+        each.wait_for_selector(f".prose:has-text('word{known + 5}')")
+    page.keyboard.press("Escape")
+    for each in (page, other):
+        each.wait_for_selector(".ending:has-text('Stopped')")
 
-    assert page.inner_text(".prose").split() == LONG.split()
-    assert other.inner_text(".prose").split() == LONG.split()
+    words = words_of(page)
+    assert words == ENDLESS[: len(words)]
+    assert words_of(other) == words
 
 
 def test_words_that_are_there_stay_where_they_are_while_more_come(windows):
     page = windows.open()
+    page.evaluate(WATCH_WORDS)
     write(page, "slow one")
-    page.wait_for_selector(".prose:has-text('word20')")
-    keep = "window.kept = document.querySelector('.turn .prose')"
-    page.evaluate(keep, isolated_context=False)
-    top = page.evaluate(WHERE)
     ended(page)
 
-    assert page.evaluate("window.kept.isConnected", isolated_context=False)
-    assert page.evaluate(WHERE) == top
+    assert words_of(page) == WORDS
+    assert page.evaluate("window.first.isConnected")
+    assert page.evaluate("window.tops.size") == 1
 
 
 def test_a_question_is_asked_differently_in_a_session_that_began_the_same(windows):
@@ -184,15 +156,13 @@ def test_a_session_is_forked_renamed_found_and_deleted(windows):
     page.click("dialog button:has-text('Delete')")
     page.wait_for_selector(".session:nth-of-type(2)", state="detached")
 
-    assert [each["title"] for each in windows.ask("GET", "/api/sessions")["sessions"]] == [
-        "about herons"
-    ]
+    known = windows.ask("GET", "/api/sessions")["sessions"]
+    assert [each["title"] for each in known] == ["about herons"]
 
 
 def test_a_file_goes_with_a_message(windows):
     page = windows.open()
-    file = {"name": "birds.csv", "mimeType": "text/csv", "buffer": b"a,b\n1,2\n"}
-    page.set_input_files("input[type=file]", [file])
+    choose(page, "birds.csv", b"a,b\n1,2\n")
     page.wait_for_selector(".attached .tag:has-text('birds.csv')")
     write(page, "take this")
     ended(page)
