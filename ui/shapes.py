@@ -17,6 +17,7 @@ from pydantic import BaseModel, JsonValue
 from typing_extensions import TypeAliasType
 
 from long_running_agents.domain import events
+from long_running_agents.domain.described import meanings
 
 TARGET = Path(__file__).parent / "src" / "wire" / "events.ts"
 
@@ -83,9 +84,10 @@ def _models(annotation: Any) -> Iterator[type[BaseModel]]:
 
 def _interface(shape: type[BaseModel]) -> str:
     lines = [f"/** {_first(shape.__doc__)} */", f"export interface {shape.__name__} {{"]
+    told = meanings(shape)
     for name, field in shape.model_fields.items():
-        if field.description:
-            lines.append(f"  /** {_first(field.description)} */")
+        if name in told:
+            lines.append(f"  /** {_first(told[name])} */")
         lines.append(f"  {name}: {_type(field.annotation)};")
     return "\n".join([*lines, "}"])
 

@@ -31,7 +31,7 @@ export function Skills() {
         <div class="lead">
           <Search label="Search skills" value={search} onInput={setSearch} />
         </div>
-        <BringIn onDone={again} />
+        <ImportSkills onDone={again} />
         <a class="button" href="/api/skills/export" download="skills.py">
           <Icon name="download" />
           Export
@@ -82,7 +82,7 @@ function SkillLine({ skill }: { skill: SkillTold }) {
 }
 
 /** A module from a file, all functions of which are proposed. */
-function BringIn({ onDone }: { onDone: () => void }) {
+function ImportSkills({ onDone }: { onDone: () => void }) {
   const file = useRef<HTMLInputElement>(null);
   const [busy, setBusy] = useState(false);
   const bring = async (chosen: File) => {
