@@ -1,6 +1,7 @@
 """The program `lra`: its global options, and a table of commands that are loaded when they run."""
 
 import difflib
+import gc
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -13,6 +14,8 @@ from long_running_agents.cli import failures
 from long_running_agents.cli.options import COLOR_CHOICES, Options, accept_shared
 
 _HERE = "long_running_agents.cli"
+_NEW_OBJECTS = 50_000
+"""How many, before somebody looks for garbage among them."""
 
 COMMANDS: dict[str, tuple[str, str, str]] = {
     "init": ("init", "init", "Make a home: settings, key file, who the agent is."),
@@ -105,6 +108,10 @@ def main(ctx: click.Context, home: str | None, color: str, debug: bool) -> None:
 
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run the program and return its exit code."""
+    if arguments is None:
+        # This process is ours. What a command loads stays, and at the usual 700 new objects it
+        # would be looked through for garbage again and again: a tenth of the time to load it.
+        gc.set_threshold(_NEW_OBJECTS)
     given = list(sys.argv[1:] if arguments is None else arguments)
     # Also before the options are parsed: a mistake among them may need the traceback.
     return failures.exit_code_of(lambda: _invoke(given), debug="--debug" in given)
