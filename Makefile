@@ -84,8 +84,8 @@ chromium:
 WINDOW := tests/e2e/window
 
 e2e: $(VENV)/.ready $(MODULES) bubblewrap chromium
-	@$(BIN)/pytest -q -n 3 --dist loadfile --ignore $(WINDOW) tests/e2e
-	@$(BIN)/pytest -q -n 3 --dist loadfile --ignore $(WINDOW)/test_speed.py $(WINDOW)
+	@$(BIN)/pytest -q -n 3 --dist loadfile --no-loadscope-reorder --ignore $(WINDOW) tests/e2e
+	@$(BIN)/pytest -q -n 3 --dist loadfile --no-loadscope-reorder --ignore $(WINDOW)/test_speed.py $(WINDOW)
 	@# What is timed has the machine to itself.
 	@$(BIN)/pytest -q $(WINDOW)/test_speed.py
 
