@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from tests.e2e.served import served
 from tests.e2e.window.script import DOUBLE, SCRIPT
-from tests.e2e.window.windows import Windows, browsing, send
+from tests.e2e.window.windows import DESKTOP, PHONE, Windows, browsing, send
 
 from long_running_agents.home import Home
 from long_running_agents.server.presence import running
@@ -67,6 +67,12 @@ def locked(model_url, tmp_path_factory):
 def owners():
     """Names that nobody had yet."""
     return (f"owner{number}" for number in count())
+
+
+@pytest.fixture(params=[DESKTOP, PHONE], ids=["desktop", "phone"])
+def size(request):
+    """Both widths, one after the other."""
+    return request.param
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 import pytest
 from tests.e2e.window.script import ENDLESS, WORDS
-from tests.e2e.window.windows import DESKTOP, PHONE, choose, ended, write
+from tests.e2e.window.windows import choose, ended, write
 
 WATCH_WORDS = """() => {
   window.tops = new Set();
@@ -20,7 +20,6 @@ def words_of(page):
     return page.inner_text(".turn .prose").split()
 
 
-@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
 def test_a_conversation_with_a_call_is_shown_and_nothing_in_it_runs(windows, size):
     page = windows.open(size=size)
     write(page, "look around")
@@ -43,8 +42,8 @@ def test_a_conversation_with_a_call_is_shown_and_nothing_in_it_runs(windows, siz
         ("Always", "allowed always", 1),
     ],
 )
-def test_a_call_is_allowed_for_as_long_as_somebody_says(windows, button, note, grants):
-    page = windows.open()
+def test_a_call_is_allowed_for_as_long_as_somebody_says(windows, size, button, note, grants):
+    page = windows.open(size=size)
     write(page, "write it")
     page.wait_for_selector(".head-badge:has-text('1')")
     page.click(f".question button:has-text('{button}')")
@@ -56,8 +55,8 @@ def test_a_call_is_allowed_for_as_long_as_somebody_says(windows, button, note, g
     page.wait_for_selector(".head-badge", state="detached")
 
 
-def test_a_call_is_denied_with_a_reason(windows):
-    page = windows.open()
+def test_a_call_is_denied_with_a_reason(windows, size):
+    page = windows.open(size=size)
     write(page, "write it")
     page.click(".question button:has-text('Deny')")
     page.fill(".question-deny .input", "not today")
@@ -68,8 +67,8 @@ def test_a_call_is_denied_with_a_reason(windows):
     assert windows.ask("GET", "/api/files")["files"] == []
 
 
-def test_esc_stops_a_turn_and_the_next_in_line_is_answered(windows):
-    page = windows.open()
+def test_esc_stops_a_turn_and_the_next_in_line_is_answered(windows, size):
+    page = windows.open(size=size)
     write(page, "endless")
     page.wait_for_selector(".prose:has-text('word5')")
     write(page, "and this")
@@ -79,8 +78,8 @@ def test_esc_stops_a_turn_and_the_next_in_line_is_answered(windows):
     page.wait_for_selector(".turn:last-of-type .prose:has-text('I hear you.')")
 
 
-def test_a_stopped_turn_goes_on_when_somebody_says_so(windows):
-    page = windows.open()
+def test_a_stopped_turn_goes_on_when_somebody_says_so(windows, size):
+    page = windows.open(size=size)
     write(page, "endless")
     page.wait_for_selector(".prose:has-text('word5')")
     page.click("button:has-text('Stop')")
@@ -91,11 +90,11 @@ def test_a_stopped_turn_goes_on_when_somebody_says_so(windows):
     page.wait_for_selector(".ending")
 
 
-def test_a_second_window_and_a_reload_see_the_same_words(windows):
-    page = windows.open()
+def test_a_second_window_and_a_reload_see_the_same_words(windows, size):
+    page = windows.open(size=size)
     write(page, "endless")
     page.wait_for_selector(".prose:has-text('word5')")
-    other = windows.open(page.url.partition("#/")[2])
+    other = windows.open(page.url.partition("#/")[2], size=size)
     page.reload()
     # Both go on from what was there, and hear of what is new.
     other.wait_for_selector(".prose:has-text('word5')")
@@ -111,8 +110,8 @@ def test_a_second_window_and_a_reload_see_the_same_words(windows):
     assert words_of(other) == words
 
 
-def test_words_that_are_there_stay_where_they_are_while_more_come(windows):
-    page = windows.open()
+def test_words_that_are_there_stay_where_they_are_while_more_come(windows, size):
+    page = windows.open(size=size)
     page.evaluate(WATCH_WORDS)
     write(page, "slow one")
     ended(page)
@@ -122,8 +121,8 @@ def test_words_that_are_there_stay_where_they_are_while_more_come(windows):
     assert page.evaluate("window.tops.size") == 1
 
 
-def test_a_question_is_asked_differently_in_a_session_that_began_the_same(windows):
-    page = windows.open()
+def test_a_question_is_asked_differently_in_a_session_that_began_the_same(windows, size):
+    page = windows.open(size=size)
     write(page, "first")
     ended(page)
     write(page, "second")
@@ -139,8 +138,8 @@ def test_a_question_is_asked_differently_in_a_session_that_began_the_same(window
     assert page.locator(".prompt-text").all_inner_texts() == ["first", "better"]
 
 
-def test_a_session_is_forked_renamed_found_and_deleted(windows):
-    page = windows.open()
+def test_a_session_is_forked_renamed_found_and_deleted(windows, size):
+    page = windows.open(size=size)
     write(page, "about herons")
     ended(page)
     page.click("[aria-label^='Fork']")
@@ -150,7 +149,8 @@ def test_a_session_is_forked_renamed_found_and_deleted(windows):
     page.fill("dialog .input", "Kingfishers")
     page.press("dialog .input", "Enter")
     page.wait_for_selector(".head-title:has-text('Kingfishers')")
-    page.wait_for_selector(".session:nth-of-type(2)")
+    # A phone has them behind a button.
+    page.wait_for_selector(".session:nth-of-type(2)", state="attached")
     page.click("[aria-label='More about this session']")
     page.click("[role=menuitem]:has-text('Delete')")
     page.click("dialog button:has-text('Delete')")
@@ -160,8 +160,8 @@ def test_a_session_is_forked_renamed_found_and_deleted(windows):
     assert [each["title"] for each in known] == ["about herons"]
 
 
-def test_a_file_goes_with_a_message(windows):
-    page = windows.open()
+def test_a_file_goes_with_a_message(windows, size):
+    page = windows.open(size=size)
     choose(page, "birds.csv", b"a,b\n1,2\n")
     page.wait_for_selector(".attached .tag:has-text('birds.csv')")
     write(page, "take this")
@@ -173,8 +173,8 @@ def test_a_file_goes_with_a_message(windows):
     assert page.inner_text(".prompt-files") == "birds.csv"
 
 
-def test_another_model_is_chosen_for_the_session(windows):
-    page = windows.open()
+def test_another_model_is_chosen_for_the_session(windows, size):
+    page = windows.open(size=size)
     write(page, "hello")
     ended(page)
     page.click("[aria-label^='Model:']")

@@ -8,8 +8,8 @@ def remembered(windows, query=""):
     return windows.ask("GET", f"/api/memory{query}")["memories"]
 
 
-def test_a_memory_is_written_found_with_reasons_and_corrected(windows):
-    page = windows.open("memory")
+def test_a_memory_is_written_found_with_reasons_and_corrected(windows, size):
+    page = windows.open("memory", size=size)
     says(page, "Nothing is remembered yet.")
     page.click("button:has-text('Remember something')")
     page.fill("dialog textarea", "The heron eats frogs.")
