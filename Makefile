@@ -51,10 +51,10 @@ bubblewrap:
 	@.ci/bubblewrap
 
 integration: $(VENV)/.ready bubblewrap
-	@$(BIN)/pytest -q -n 3 tests/integration
+	@$(BIN)/pytest -q -n 4 tests/integration
 
 contract: $(VENV)/.ready bubblewrap
-	@$(BIN)/pytest -q -n 3 tests/contract
+	@$(BIN)/pytest -q -n 4 tests/contract
 
 docs: $(VENV)/.ready bubblewrap
 	@$(BIN)/pytest -q -n 2 tests/docs

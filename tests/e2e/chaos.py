@@ -51,7 +51,8 @@ SCRIPT = Script(
         )
     ]
 )
-REPLIES = 4
+QUICK = {"LRA_STORAGE__SYNCHRONOUS": "NORMAL"}
+"""A killed process leaves what it wrote with the system; only a power cut would not."""
 SENT = ("a", "b")
 
 
@@ -145,7 +146,7 @@ def watch_database(countdown: Countdown) -> Callable[[sa.Engine], None]:
 
 async def life(home: Path, url: str, countdown: Countdown) -> None:
     """Open the home, send what was not acknowledged yet, and wait for all answers."""
-    environ = {"AGENT_MODEL": "scripted", "AGENT_MODEL_URL": url}
+    environ = {"AGENT_MODEL": "scripted", "AGENT_MODEL_URL": url, **QUICK}
     install = watch_database(countdown)
     prepare = opening.schema.prepare
 

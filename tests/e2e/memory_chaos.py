@@ -20,7 +20,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import sqlalchemy as sa
-from tests.e2e.chaos import Countdown, Point, append, lines, wait_for, watch_database
+from tests.e2e.chaos import QUICK, Countdown, Point, append, lines, wait_for, watch_database
 from tests.e2e.diary import Diary
 from tests.e2e.memory_examination import findings
 
@@ -35,8 +35,6 @@ from long_running_agents.testing import FakeEmbedder, FrozenClock
 
 NOON = datetime(2026, 1, 5, 12, 0, tzinfo=UTC)
 OWNER = "me"
-QUICK = {"LRA_STORAGE__SYNCHRONOUS": "NORMAL"}
-"""A killed process leaves what it wrote with the system; only a power cut would not."""
 SPACES = ("fake:one", "fake:two")
 QUESTIONS = ("heron by the mill", "the lake at nine", "frogs", "who said what about the bridge?")
 WORDS = ("heron", "mill", "lake", "frogs", "bridge", "nine", "reeds", "moon")
