@@ -2,7 +2,7 @@
 
 import pytest
 from tests.e2e.window.script import ENDLESS, WORDS
-from tests.e2e.window.windows import choose, ended, write
+from tests.e2e.window.windows import choose, ended, words_of, write
 
 WATCH_WORDS = """() => {
   window.tops = new Set();
@@ -14,10 +14,6 @@ WATCH_WORDS = """() => {
   };
   new MutationObserver(look).observe(document, { childList: true, subtree: true });
 }"""
-
-
-def words_of(page):
-    return page.inner_text(".turn .prose").split()
 
 
 def test_a_conversation_with_a_call_is_shown_and_nothing_in_it_runs(windows, size):

@@ -137,6 +137,11 @@ def ended(page):
     page.wait_for_selector(".turn:last-of-type [aria-label^='Fork']")
 
 
+def words_of(page):
+    """The words of the first answer."""
+    return page.inner_text(".turn .prose").split()
+
+
 def says(page, text, *, exact=False):
     """Wait until a page says something."""
     page.get_by_text(text, exact=exact).first.wait_for()
