@@ -30,7 +30,7 @@ _TOPICS = {
         rf"|{_WHO}(?:called|named|hei\u00dfe)\b|\bcall\s+me\b"
     ),
     "birthday": rf"{_MINE}(?:birthday|date\s+of\s+birth|geburtstag)\b",
-    "age years old turned": (rf"{_WHO}(?:turned\s+\d+|\d+\s+years\s+old)\b|{_MINE}age\s+is\b"),
+    "age years old turned": rf"{_WHO}(?:turned\s+\d+|\d+\s+years\s+old)\b|{_MINE}age\s+is\b",
 }
 
 

@@ -4,6 +4,8 @@ import pytest
 from tests.e2e.window.script import ENDLESS, WORDS
 from tests.e2e.window.windows import choose, ended, words_of, write
 
+from long_running_agents.server.wire.incoming import LONGEST
+
 WATCH_WORDS = """() => {
   window.tops = new Set();
   const look = () => {
@@ -179,3 +181,14 @@ def test_another_model_is_chosen_for_the_session(windows, size):
 
     [session] = windows.ask("GET", "/api/sessions")["sessions"]
     assert session["model"] == "custom:scripted"
+
+
+def test_a_message_that_is_refused_is_not_lost(windows, size):
+    page = windows.open(size=size)
+    long = "heron " * (LONGEST // 6 + 1)
+    write(page, long)
+    page.wait_for_selector(".toast:has-text('content')")
+
+    page.wait_for_function("document.querySelector('.composer-text').value.startsWith('heron')")
+    assert page.input_value(".composer-text") == long.strip()
+    assert page.query_selector(".prompt-sent") is None

@@ -45,6 +45,8 @@ export class OpenSession {
   readonly ready = signal(false);
   readonly error = signal<unknown>(null);
   readonly sent = signal<readonly Sent[]>([]);
+  /** What was refused, to be written in another way; empty once somebody has it. */
+  readonly returned = signal("");
   readonly empty = computed(
     () => this.ready.value && this.view.value.entries.length === 0 && this.sent.value.length === 0,
   );
@@ -144,6 +146,7 @@ export class OpenSession {
   }
 
   private refusedBy(frame: Refused): void {
+    this.returned.value = this.sent.value.map((sent) => sent.content).join("\n\n");
     this.sent.value = [];
     this.refused(new ApiFailure(frame.code, frame.message, frame.hint, 0));
   }

@@ -83,7 +83,7 @@ class SkillDraft(Asked):
     name: str = Field(default="", max_length=200, pattern=PLAIN)
     """What the tool is to be called; the function's own name unless given."""
     function: str = Field(default="", max_length=200, pattern=PLAIN)
-    """Which function of the source; the last public one unless given."""
+    """Which function of the source; else the one called as the tool, or the last public one."""
     description: str = Field(default="", max_length=5000)
     """Instead of the docstring."""
     examples: list[ExampleCall] = Field(default=[], max_length=_MOST_EXAMPLES)

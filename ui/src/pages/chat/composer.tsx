@@ -1,5 +1,6 @@
 /** Where a message is written. Enter sends, Shift-Enter begins a line, Esc stops. */
 
+import type { Signal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Button, IconButton } from "../../parts/button";
 import { Icon } from "../../parts/icon";
@@ -13,11 +14,13 @@ interface Shape {
   busy: boolean;
   /** How many messages are in line. */
   queued: number;
+  /** What was not taken; it is written here again, and then it is empty. */
+  returned: Signal<string>;
   onSend: (text: string) => void;
   onStop: () => void;
 }
 
-export function Composer({ session, busy, queued, onSend, onStop }: Shape) {
+export function Composer({ session, busy, queued, returned, onSend, onStop }: Shape) {
   const [text, setText] = useState(() => draftOf(session));
   const [files, setFiles] = useState<readonly string[]>([]);
   const [uploading, setUploading] = useState(0);
@@ -27,6 +30,12 @@ export function Composer({ session, busy, queued, onSend, onStop }: Shape) {
   const filled = text.trim() !== "" || files.length > 0;
 
   useEffect(() => keepDraft(session, text), [session, text]);
+  useEffect(() => {
+    const refused = returned.value;
+    if (!refused) return;
+    setText((before) => [refused, before].filter(Boolean).join("\n\n"));
+    returned.value = "";
+  }, [returned.value]);
   useLayoutEffect(() => fit(area.current), [text]);
   useEffect(() => {
     if (matchMedia("(pointer: fine)").matches) area.current?.focus();

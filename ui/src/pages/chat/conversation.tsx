@@ -51,6 +51,7 @@ export function Conversation({ session, model }: { session: OpenSession; model: 
           session={session.id}
           busy={busy}
           queued={queued(view)}
+          returned={session.returned}
           onSend={(text) => session.say(text)}
           onStop={() => session.stop()}
         />

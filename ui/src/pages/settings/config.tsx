@@ -26,7 +26,7 @@ export function Config() {
     <>
       <p class="soft">What you change is written to the config file, and holds after the server was started again. What names programs, paths or addresses is changed on the server's machine.</p>
       {pending > 0 && (
-        <p class="waiting-note" role="status">
+        <p class="note" role="status">
           <Icon name="clock" />
           {pending === 1 ? "One change holds" : `${pending} changes hold`} after the server was started again.
         </p>
