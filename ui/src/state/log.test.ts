@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Event } from "../wire/events";
-import { active, apply, applyAll, latest, totals, waiting, type Frame } from "./log";
+import { active, apply, applyAll, latest, totals, type Frame } from "./log";
 import { EMPTY, type Call, type Turn, type View } from "./view";
 
 /** Writes logs as a server would: one number more for each event. */
@@ -63,6 +63,7 @@ class Story {
 
 const turns = (view: View) => view.entries.filter((entry): entry is Turn => entry.kind === "turn");
 const calls = (turn: Turn) => turn.items.filter((item): item is Call => item.kind === "call");
+const asking = (view: View) => turns(view).flatMap(calls).filter((call) => call.state === "asking");
 
 describe("a turn", () => {
   test("is told from its message to its answer, which stands there once", () => {
@@ -154,14 +155,14 @@ describe("a turn", () => {
 describe("a call", () => {
   test("waits for a person, and the turn with it, until the last question is answered", () => {
     const story = new Story().say("Go").call("c1").call("c2").ask("c1").ask("c2");
-    expect(waiting(story.view).map((call) => call.approval?.id)).toEqual(["a-c1", "a-c2"]);
+    expect(asking(story.view).map((call) => call.approval?.id)).toEqual(["a-c1", "a-c2"]);
 
     story.answer("c1", true);
     expect(turns(story.view)[0]?.state).toBe("waiting");
     story.answer("c2", false);
     expect(turns(story.view)[0]?.state).toBe("running");
     expect(calls(turns(story.view)[0]!).map((call) => call.state)).toEqual(["running", "denied"]);
-    expect(waiting(story.view)).toEqual([]);
+    expect(asking(story.view)).toEqual([]);
   });
 
   test.each(["done", "failed", "denied", "uncertain"])("ends as %s", (outcome) => {

@@ -2,7 +2,7 @@
 
 import type { Delta, Event } from "../wire/events";
 import { after, begun, notice, passing, withoutTail } from "./turn";
-import type { Call, Entry, Turn, Used, View } from "./view";
+import type { Entry, Turn, Used, View } from "./view";
 
 /** What the server says to one window only when it lets it in. */
 export interface Connected {
@@ -95,14 +95,6 @@ export function active(view: View): Turn | null {
 /** The last turn, which may be tried again; null before the first. */
 export function latest(view: View): Turn | null {
   return (view.entries.findLast((entry) => entry.kind === "turn") as Turn | undefined) ?? null;
-}
-
-/** The calls that wait for a person, the oldest first. */
-export function waiting(view: View): Call[] {
-  return view.entries
-    .filter((entry): entry is Turn => entry.kind === "turn" && !isEnded(entry))
-    .flatMap((turn) => turn.items)
-    .filter((item): item is Call => item.kind === "call" && item.state === "asking");
 }
 
 /** What all turns used together. */
