@@ -64,8 +64,9 @@ class Run:
         entries = [(name, TOOLS) for name in self.workers]
         for name in (BARE, OURS):
             seldom = name == BARE and round_number > 0 and round_number % BARE_HISTORY_EVERY
-            if name in self.workers and not seldom:
-                entries += [(name, history_kind(count)) for count in HISTORIES]
+            if name in self.workers:
+                counts = HISTORIES[:1] if seldom else HISTORIES
+                entries += [(name, history_kind(count)) for count in counts]
         return entries
 
 
@@ -94,7 +95,7 @@ def show(run: Run, names: list[str], installed: dict[str, str]) -> None:
     """Print the tables and the bars."""
     print("## Ten tool calls in one turn, streamed\n")
     print(*report.tools_table(run.samples, names), sep="\n")
-    print("\n## An empty turn in a long session\n")
+    print("\n## An empty turn, in a new session and in long ones\n")
     print(*report.history_table(run.samples, names), sep="\n")
     print("\nMilliseconds are medians; a ratio is the median of the ratios of each round.")
     print("\n## Bars\n")

@@ -13,20 +13,19 @@ import time
 from pathlib import Path
 
 from long_running_agents.clock import SystemClock
-from long_running_agents.sandbox.tables.question import Look, Question
-from long_running_agents.sandbox.tables.viewing import view
-from long_running_agents.sandbox.workspace import Workspace
+from long_running_agents.workspace.tables import Look, TableQuery, view
+from long_running_agents.workspace.workspace import Workspace
 
 NAME = "large.csv"
 PLACES = ("north", "south", "east", "west", "alpha", "beta", "gamma")
 BLOCK = 100_000
 LOOKS = {
-    "head": Question(),
-    "tail": Question(look=Look.TAIL),
-    "sample": Question(look=Look.SAMPLE),
-    "head of a filter": Question(where=({"column": "amount", "op": ">", "value": 9999.9},)),
-    "sorted": Question(order_by="-amount"),
-    "describe": Question(look=Look.DESCRIBE),
+    "head": TableQuery(),
+    "tail": TableQuery(look=Look.TAIL),
+    "sample": TableQuery(look=Look.SAMPLE),
+    "head of a filter": TableQuery(where=({"column": "amount", "op": ">", "value": 9999.9},)),
+    "sorted": TableQuery(order_by="-amount"),
+    "describe": TableQuery(look=Look.DESCRIBE),
 }
 
 

@@ -1,13 +1,12 @@
 """How well and how fast the embedders find what was asked for, without any keyword search.
 
-    python -m benchmarks.embedders [--minilm] [--priors] [--data FILE]
+    python -m benchmarks.embedders [--priors] [--data FILE]
 
 Two sets: the notes beside this file, each with a question in other words, and the conversations of
 LoCoMo, which may be used for evaluation only and are therefore not here. They are looked for in
 `../shared/data/locomo_dev.json` beside the project, and left out when they are not there.
 
-`--priors` compares ways to weight the tokens of the bundled embedder, and `--minilm` measures that
-embedder too; it needs the extra of that name.
+`--priors` compares ways to weight the tokens of the bundled embedder.
 """
 
 import argparse
@@ -21,9 +20,8 @@ from pathlib import Path
 
 import numpy as np
 
-from long_running_agents.memory.embedding import bundled, token_weights
+from long_running_agents.memory.embedding import bundled
 from long_running_agents.memory.embedding.bundled import BundledEmbedder
-from long_running_agents.memory.embedding.minilm import MiniLmEmbedder
 
 ROOT = Path(__file__).parents[1]
 NOTES = Path(__file__).with_name("notes.txt")
@@ -181,11 +179,11 @@ def zipf(tokens, lengths):
 
 def capped(tokens, lengths):
     del tokens
-    return np.minimum(1, token_weights.LONGEST / np.maximum(lengths, token_weights.LONGEST))
+    return np.minimum(1, bundled.LONGEST / np.maximum(lengths, bundled.LONGEST))
 
 
 def words(tokens, lengths):
-    return token_weights.token_weights(tokens, np.zeros_like(lengths))
+    return bundled.token_weights(tokens, np.zeros_like(lengths))
 
 
 PRIORS = {
@@ -194,14 +192,13 @@ PRIORS = {
     "by length of the vector": Weighted(lambda _, lengths: lengths**0.5),
     "cap only": Weighted(capped),
     "common words only": Weighted(words),
-    "both, less one direction": Weighted(token_weights.token_weights, removed=1),
-    "both, less two directions": Weighted(token_weights.token_weights, removed=2),
+    "both, less one direction": Weighted(bundled.token_weights, removed=1),
+    "both, less two directions": Weighted(bundled.token_weights, removed=2),
 }
 
 
 async def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--minilm", action="store_true", help="measure MiniLM too")
     parser.add_argument("--priors", action="store_true", help="compare weights of tokens")
     parser.add_argument("--data", type=Path, default=LOCOMO, help="the LoCoMo file")
     options = parser.parse_args()
@@ -209,8 +206,6 @@ async def main():
     if path is None:
         print("LoCoMo is not there, so only the notes are measured. --data names its file.\n")
     embedders = {**(PRIORS if options.priors else {}), "bundled": BundledEmbedder()}
-    if options.minilm:
-        embedders["minilm"] = MiniLmEmbedder(None)
     head = ["", "note 1st", "in 5", "turn", "with context", "nameless", "with context"]
     print(*head, "texts/s", "query ms", sep=" | ")
     print(*["---"] * (len(head) + 2), sep=" | ")

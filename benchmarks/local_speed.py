@@ -19,7 +19,7 @@ import xllamacpp
 
 from long_running_agents.models.local import server
 from long_running_agents.models.local.catalog import DEFAULT
-from long_running_agents.models.local.opening import open_engine
+from long_running_agents.models.local.model import open_engine
 
 TOKENS = 64
 

@@ -16,11 +16,11 @@ from typing import Any
 
 from long_running_agents.clock import SystemClock
 from long_running_agents.domain.ids import SessionId
-from long_running_agents.domain.memory import Draft, Fusion, Kind, Query, Viewer
+from long_running_agents.domain.memory import Fusion, MemoryDraft, MemoryKind, Query, Viewer
 from long_running_agents.domain.redaction import Redactor
+from long_running_agents.memory.embedding.base import Embedder
 from long_running_agents.memory.embedding.bundled import BundledEmbedder
-from long_running_agents.memory.embedding.port import Embedder
-from long_running_agents.memory.memories import Memories
+from long_running_agents.memory.service import MemoryService
 from long_running_agents.store import schema
 from long_running_agents.store.database import Database
 
@@ -34,22 +34,22 @@ which who whom whose why will with would you your
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-def opened(folder: Path, embedder: Embedder | None, synchronous: str = "FULL") -> Memories:
+def opened(folder: Path, embedder: Embedder | None, synchronous: str = "FULL") -> MemoryService:
     """Memories in a database of their own, made now if it is not there."""
     path = folder / "lra.db"
     database = Database(path, redact=Redactor(), synchronous=synchronous)
     schema.prepare(database.engine, path, backups=folder / "backups", now=START)
-    return Memories(database, embedder, SystemClock())
+    return MemoryService(database, embedder, SystemClock())
 
 
-def draft(memory: Row) -> Draft:
+def draft(memory: Row) -> MemoryDraft:
     """A memory as this project writes it: who said it, in which session, and when."""
     shown = f" [image: {memory['caption']}]" if memory.get("caption") else ""
     said = memory.get("speaker")
     session = f"{memory['scope']}-{memory['session']}"
-    return Draft(
+    return MemoryDraft(
         content=f"{memory['text']}{shown}".strip() or "-",
-        kind=Kind.CONVERSATION if said else Kind.NOTE,
+        kind=MemoryKind.CONVERSATION if said else MemoryKind.NOTE,
         actor=said or "user",
         source="conversation" if said else "user",
         session_id=SessionId(session) if said else None,

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from long_running_agents.domain.ids import SessionId
-from long_running_agents.domain.memory import Draft, Kind
-from long_running_agents.memory.embedding.port import Vectors, unit
+from long_running_agents.domain.memory import MemoryDraft, MemoryKind
+from long_running_agents.memory.embedding.base import Vectors, unit
 
 VOCABULARY = 20_000
 SHORTEST, LONGEST = 8, 30
@@ -56,12 +56,12 @@ class Corpus:
         for numbers in np.split(drawn, np.cumsum(lengths)[:-1]):
             yield " ".join([self.words[number] for number in numbers])
 
-    def drafts(self, count: int, first: int, seed: int) -> list[Draft]:
+    def drafts(self, count: int, first: int, seed: int) -> list[MemoryDraft]:
         """Turns of conversations, two people in sessions of twenty, an hour apart."""
         return [
-            Draft(
+            MemoryDraft(
                 content=text,
-                kind=Kind.CONVERSATION,
+                kind=MemoryKind.CONVERSATION,
                 actor=ACTORS[number % 2],
                 source="conversation",
                 session_id=SessionId(f"session-{number // SESSION}"),

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from benchmarks.venvs import ROOT
 
-FOREIGN = ("OPENAI_", "LANGCHAIN_", "LANGSMITH_", "LANGGRAPH_", "AGNO_", "AGENT_", "LRA_")
+FOREIGN = ("OPENAI_", "LANGCHAIN_", "LANGSMITH_", "LANGGRAPH_", "AGNO_", "AGENT_", "LRA_", "PYTHON")
 """Settings of the person who measures must not reach the contenders."""
 
 

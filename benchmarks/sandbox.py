@@ -17,16 +17,16 @@ from pathlib import Path
 from statistics import median
 
 from long_running_agents.clock import SystemClock
+from long_running_agents.sandbox.base import MEGABYTE, SandboxLimits, SandboxSpec
 from long_running_agents.sandbox.bubblewrap import BubblewrapBackend
-from long_running_agents.sandbox.pool import Pool
-from long_running_agents.sandbox.spec import MEGABYTE, Limits, SandboxSpec
+from long_running_agents.sandbox.factory import Pool
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / ".venv-bench-kernel"
 REQUIREMENTS = ("ipykernel==7.4.0",)
 CELLS = 40
 BLOCK = 5
-SPEC = SandboxSpec(limits=Limits(memory=512 * MEGABYTE))
+SPEC = SandboxSpec(limits=SandboxLimits(memory=512 * MEGABYTE))
 HARD_ENDS = {
     "time-out": "while True:\n    try:\n        while True: pass\n    except BaseException: pass",
     "segmentation fault": "import ctypes; ctypes.string_at(0)",

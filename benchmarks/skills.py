@@ -23,11 +23,10 @@ from tests.contract.skills.shelf import WeighingModel, shelve
 
 from long_running_agents.clock import SystemClock
 from long_running_agents.domain.ids import SessionId, TurnId
-from long_running_agents.domain.skill import Brought, Origin
+from long_running_agents.domain.skill import SkillCreator, SkillOrigin
 from long_running_agents.domain.tool import Effect
 from long_running_agents.testing import call, make_app, say
-from long_running_agents.tools.deps import TurnDeps
-from long_running_agents.tools.effects import effect
+from long_running_agents.tools.deps import TurnDeps, effect
 
 SIZES = (0, 10, 1000)
 CALL_BAR, STEP_BAR, TOKEN_BAR = 10.0, 5.0, 1.2
@@ -120,7 +119,7 @@ async def timed(work):
 async def calls(home, count):
     """Milliseconds of calls of a skill, and of its sandbox alone, by turns."""
     library = home.app.workshop.library
-    where = Brought(origin=Origin.MODEL, session_id=TALK)
+    where = SkillOrigin(origin=SkillCreator.MODEL, session_id=TALK)
     version = await library.version("sort_wires")
     sandboxes = library._room.place(home.app.settings.owner).sandboxes  # noqa: SLF001
     skill, bare = [], []

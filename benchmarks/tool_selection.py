@@ -16,8 +16,7 @@ from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 
 from long_running_agents.models.local.catalog import DEFAULT
-from long_running_agents.models.local.model import LocalModel
-from long_running_agents.models.local.opening import open_engine
+from long_running_agents.models.local.model import LocalModel, open_engine
 
 
 def tool(name, description, **arguments):

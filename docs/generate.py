@@ -22,12 +22,12 @@ from typing import Any, Literal, get_args, get_origin
 from pydantic import BaseModel
 
 from long_running_agents import errors
-from long_running_agents.config import environment
+from long_running_agents.config import loader
 from long_running_agents.config.settings import Settings
 from long_running_agents.domain import events
-from long_running_agents.domain.described import meanings
+from long_running_agents.domain.events import meanings
 from long_running_agents.tools.catalog import families
-from long_running_agents.tools.effects import effect_of
+from long_running_agents.tools.deps import effect_of
 
 DOCS = Path(__file__).parent
 
@@ -58,7 +58,7 @@ _KEYS = (
         "Headers for the collector of traces, such as its key: `name=value`, with commas between.",
     ),
     ("OTEL_SERVICE_NAME", "What traces call this program, unless `long-running-agents`."),
-    (environment.HOME, "The home, unless `--home` names another."),
+    (loader.HOME, "The home, unless `--home` names another."),
 )
 
 Row = Sequence[str]
@@ -88,9 +88,11 @@ def settings_page() -> str:
     return page(
         "Settings",
         "A value comes from the first of these that has it: a flag of the command, the"
-        " environment, `.env` in the home, `config.toml` (or `config.json`) in the home, the"
-        " default. `lra config --origin` shows where each one came from. A key nobody knows is"
-        " refused, with the nearest one that exists.",
+        " environment, `.env` in the home, `config.toml` (or `config.json`) in the home, `.env` in"
+        " the current folder, the default. Of the current folder only the `AGENT_…` names are read,"
+        " and API keys, which are used only for a model that you choose. `lra config --origin`"
+        " shows where each one came from. A key nobody knows is refused, with the nearest one that"
+        " exists.",
         "In `config.toml` the part before the last dot is the table:",
         '```toml\n[agent.model]\nmodel_id = "openai:gpt-5-mini"\nfallback = ["ollama:qwen3"]\n\n'
         '[agent.tools]\nrequire_approval = ["create_task"]\n```',
@@ -157,8 +159,8 @@ def _default(value: object) -> str:
 
 
 def _variables(key: str) -> Iterator[str]:
-    yield from (name for name, named in environment.NAMED.items() if named == key)
-    yield environment.PREFIX + key.upper().replace(".", "__")
+    yield from (name for name, named in loader.NAMED.items() if named == key)
+    yield loader.PREFIX + key.upper().replace(".", "__")
 
 
 def errors_page() -> str:
@@ -243,7 +245,7 @@ def _field_type(annotation: Any) -> str:
 def tools_page() -> str:
     """Every built-in tool."""
     parts: list[str] = []
-    for toolset in families():
+    for toolset in families(network=False):
         parts.append(f"## {toolset.id}")
         # Every built-in toolset is a FunctionToolset, which knows its tools by name.
         tools: dict[str, Any] = getattr(toolset, "tools", {})
@@ -268,7 +270,10 @@ def tools_page() -> str:
         " mean and how to add your own. `agent.tools.allow` narrows the list,"
         " `agent.tools.require_approval` makes the agent ask first: see [settings](settings.md).",
         "`read_result` and `search_tools` are offered only where a model's context window is known,"
-        " since only there something may be left out.",
+        " since only there something may be left out. `memory`, `memory_search`, `list_directory`,"
+        " `pyexe` and `fetch` are other names of tools: they can be called and are not offered. A"
+        " model whose name says that it is small (up to 3.5b) is offered at most six tools, by the"
+        " words of the message and by what was used before.",
         *parts,
     )
 

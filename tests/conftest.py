@@ -3,7 +3,10 @@ import os
 import signal
 
 import pytest
+from hypothesis import settings
 from pytest_socket import socket_allow_hosts
+from tests.kept import keep
+from tests.zygote import forking
 
 _FOREIGN = (
     "OPENAI_",
@@ -18,6 +21,11 @@ _FOREIGN = (
     "OTEL_",
 )
 _FOREIGN_NAMES = {"DATABASE_URL", "SANDBOX_URL", "VECTOR_STORE_PATH"}
+
+# Not in time: a busy machine is no failure. `make test-all` asks for "all".
+settings.register_profile("gate", deadline=None, max_examples=30)
+settings.register_profile("all", deadline=None, max_examples=300)
+settings.load_profile("gate")
 
 
 @pytest.fixture
@@ -53,6 +61,14 @@ def _no_real_models():
     # What is loaded stays: a fifth of the time of many tests went into looking through it.
     gc.freeze()
     gc.set_threshold(50_000)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _quick_starts():
+    """Our program starts by a fork of a process that has imported it."""
+    keep()
+    with forking():
+        yield
 
 
 @pytest.fixture

@@ -37,9 +37,12 @@ class LongRunningAgents:
             raise LeftOutError(f"long_running_agents.app cannot be imported: {error}.") from error
         from pydantic_ai import FunctionToolset  # noqa: PLC0415
 
+        from long_running_agents.domain.tool import Effect  # noqa: PLC0415
+        from long_running_agents.tools.deps import effect  # noqa: PLC0415
+
         toolset: FunctionToolset[None] = FunctionToolset()
 
-        @toolset.tool_plain
+        @toolset.tool_plain(metadata=effect(Effect.ONCE))
         async def step(i: int) -> str:
             """Do one step."""
             return self.steps.run(i)

@@ -3,53 +3,53 @@
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import httpx2
 import pydantic_ai
 from pydantic_ai.models import Model
 from pydantic_ai.toolsets import AbstractToolset
 
-from long_running_agents.agent.contexts import ContextService
-from long_running_agents.agent.driving import WORK, TurnDriver
+from long_running_agents.agent.compaction import Compactor
+from long_running_agents.agent.context_view import ContextService
+from long_running_agents.agent.driver import WORK, SessionModels, TurnDriver
 from long_running_agents.agent.hub import Hub
-from long_running_agents.agent.onlookers import Onlookers
-from long_running_agents.agent.recall import Recall
-from long_running_agents.agent.remembering import Remembering
-from long_running_agents.agent.run_settings import recall_of, run_settings, view_of
+from long_running_agents.agent.memory import Memorizer, Recall
+from long_running_agents.agent.model_request import SideRequests
+from long_running_agents.agent.rules import RuleService
+from long_running_agents.agent.run_settings import recall_of, run_settings
 from long_running_agents.agent.runner import RunSettings, TurnRunner
-from long_running_agents.agent.session_models import SessionModels
 from long_running_agents.agent.sessions import SessionService
-from long_running_agents.agent.tracing import Tracing
 from long_running_agents.agent.turns import TurnService
 from long_running_agents.clock import SystemClock
-from long_running_agents.config import Loaded, Settings, load
-from long_running_agents.domain.fitting import WindowOf
-from long_running_agents.domain.lack import Lack
+from long_running_agents.config import LoadedSettings, Settings, load
+from long_running_agents.domain.context_window import HistoryWindow, WindowOf
+from long_running_agents.domain.model_card import MissingCapability
 from long_running_agents.domain.ports import Clock
+from long_running_agents.domain.session import Mode
 from long_running_agents.domain.turn import Turn
 from long_running_agents.engine.local import LocalEngine
 from long_running_agents.errors import ConfigError, NotConfigured
 from long_running_agents.home import Home
-from long_running_agents.logs import log_to
-from long_running_agents.mcp.servers import Servers
-from long_running_agents.memory.memories import Memories
-from long_running_agents.memory.opening import (
-    memories_of,
-    mirrors_of,
-    open_memories,
-)
-from long_running_agents.models import looking, names
+from long_running_agents.mcp.servers import McpServers
+from long_running_agents.memory.factory import memories_of, mirrors_of, open_memories
+from long_running_agents.memory.service import MemoryService
+from long_running_agents.models import names, selection
 from long_running_agents.models.embedded import Embedded
-from long_running_agents.models.factory import ModelFactory, ModelSource, OneModel
-from long_running_agents.models.findings import Findings
-from long_running_agents.store import cards, events, lacks
+from long_running_agents.models.factory import Findings, ModelFactory, ModelSource, OneModel
+from long_running_agents.observe.logs import log_to
+from long_running_agents.observe.observers import Observers
+from long_running_agents.store import events, model_cards
 from long_running_agents.store.database import Database
-from long_running_agents.store.opening import open_database
+from long_running_agents.store.schema import open_database
 from long_running_agents.tools.catalog import switched_on
 from long_running_agents.tools.deps import Consent, MakeDeps, Tell, TurnDeps
-from long_running_agents.tools.hands import AllHands
 from long_running_agents.tools.mcp import foreign_servers, tools_of
-from long_running_agents.tools.workshop import Workshop, workshop_of
+from long_running_agents.tools.owner_resources import AllOwnerResources, SkillSetup, skill_setup_of
+
+if TYPE_CHECKING:
+    from long_running_agents.observe.traces import Tracing
 
 __all__ = ["App", "open_app", "open_memories"]
 
@@ -60,7 +60,7 @@ _CONNECTIONS = 100
 class App:
     """An open home."""
 
-    loaded: Loaded
+    loaded: LoadedSettings
     home: Home
     database: Database
     sessions: SessionService
@@ -69,19 +69,26 @@ class App:
     """What models would be shown next."""
     driver: TurnDriver
     """Drives the turns of all owners."""
-    hands: AllHands
+    compactor: Compactor
+    """Sums up what leaves the view of the models."""
+    hands: AllOwnerResources
     """What the agents of each owner work with."""
-    onlookers: Onlookers
+    observers: Observers
     """Whoever counts or traces what is done for all owners."""
     models: ModelSource
-    memories: Memories | None
+    memories: MemoryService | None
     """What is remembered; None when that is switched off."""
     remembered: Callable[[], Awaitable[None]]
     """Waits until every turn that came to rest is remembered."""
-    servers: Servers
+    servers: McpServers
     """Foreign servers whose tools may be used."""
-    workshop: Workshop | None
+    workshop: SkillSetup | None
     """Where skills are made and kept; None when they are switched off."""
+
+    @property
+    def rules(self) -> RuleService:
+        """The pinned rules of the owner in the settings."""
+        return RuleService(self.sessions)
 
     @property
     def settings(self) -> Settings:
@@ -91,7 +98,7 @@ class App:
 
 @asynccontextmanager
 async def open_app(
-    loaded: Loaded | None = None,
+    loaded: LoadedSettings | None = None,
     *,
     model: Model | None = None,
     toolsets: Sequence[AbstractToolset[TurnDeps]] = (),
@@ -113,11 +120,11 @@ async def open_app(
     loaded = servers.guarded(loaded)
     # Its first-run banner would land in the middle of a conversation.
     pydantic_ai.BANNER_ENABLED = False
-    home = Home(loaded.home)
+    limits = httpx2.Limits(max_connections=_CONNECTIONS)
     async with (
         open_database(loaded, clock) as database,
-        _client(loaded) as client,
-        _watched(loaded, home) as tracing,
+        httpx2.AsyncClient(timeout=loaded.settings.agent.model.timeout, limits=limits) as client,
+        _watched(loaded) as tracing,
         AsyncExitStack() as closing,
     ):
         findings = await _findings(loaded, database, clock)
@@ -132,10 +139,12 @@ async def open_app(
             tools.append(parts.workshop.toolset)
         app = _assemble(loaded, parts, models, settings, tools)
         if tracing is not None:
-            app.onlookers.attend(tracing)
+            app.observers.attend(tracing)
         engine = LocalEngine({WORK: app.driver.run}, clock)
         closing.push_async_callback(engine.close)
         closing.callback(app.driver.close)
+        closing.push_async_callback(app.compactor.close)
+        app.compactor.open()
         if parts.remembering is None:
             await app.driver.open(engine)
         else:
@@ -147,69 +156,55 @@ async def open_app(
 
 
 def _parts(
-    loaded: Loaded,
+    loaded: LoadedSettings,
     database: Database,
     client: httpx2.AsyncClient,
     clock: Clock,
-    servers: Servers,
+    servers: McpServers,
     toolsets: Sequence[AbstractToolset[TurnDeps]],
     closing: AsyncExitStack,
 ) -> "_Parts":
     """Make what most rooms need, and have it closed in reverse."""
-    memories = _memories(loaded, database, client, clock)
-    if memories is not None:
+    remembering = None
+    if loaded.settings.memory.enabled:
+        memories = memories_of(loaded, database, client, clock)
         closing.push_async_callback(memories.close)
-    remembering = _remembering(loaded, memories, clock)
-    if remembering is not None:
+        mirrors = mirrors_of(loaded, memories)
+        remembering = Memorizer(memories, loaded.settings.agent.name, clock, mirrors)
         closing.push_async_callback(remembering.close)
-    hands = AllHands(loaded, client, clock, servers)
+    hands = AllOwnerResources(loaded, client, clock, servers)
     closing.push_async_callback(hands.close)
-    hub = _hub(database)
-    workshop = workshop_of(loaded, database, clock, hands, toolsets=toolsets, announce=hub.publish)
+    hub = Hub(
+        lambda session, owner, seq, limit: database.read(
+            lambda tx: events.after(tx, session, seq, owner=owner, limit=limit)
+        )
+    )
+    workshop = skill_setup_of(
+        loaded, database, clock, hands, toolsets=toolsets, announce=hub.publish
+    )
     if workshop is not None:
         closing.push_async_callback(workshop.close)
     return _Parts(database, clock, hub, hands, remembering, workshop)
 
 
 @asynccontextmanager
-async def _watched(loaded: Loaded, home: Home) -> AsyncGenerator[Tracing | None]:
+async def _watched(loaded: LoadedSettings) -> AsyncGenerator["Tracing | None"]:
     """Write the log, and make traces if somebody wants them."""
     settings = loaded.settings
-    with log_to(home.logs, settings.log_level, loaded.redact, settings.log_format):
+    with log_to(Home(loaded.home).logs, settings.log_level, loaded.redact, settings.log_format):
         if not settings.telemetry.otlp_endpoint:
             yield None
             return
-        async with _traced(loaded) as tracing:
+        try:
+            # Only here: whoever sends nothing needs no library for it.
+            from long_running_agents.observe import otlp  # noqa: PLC0415
+        except ImportError as error:
+            raise NotConfigured(
+                "telemetry.otlp_endpoint is set, and nothing is installed that sends traces.",
+                hint="pip install 'long-running-agents[otel]', or unset it.",
+            ) from error
+        async with otlp.tracing(loaded) as tracing:
             yield tracing
-
-
-@asynccontextmanager
-async def _traced(loaded: Loaded) -> AsyncGenerator[Tracing]:
-    try:
-        # Only here: whoever sends nothing needs no library for it.
-        from long_running_agents import telemetry  # noqa: PLC0415
-    except ImportError as error:
-        raise NotConfigured(
-            "telemetry.otlp_endpoint is set, and nothing is installed that sends traces.",
-            hint="pip install 'long-running-agents[otel]', or unset it.",
-        ) from error
-    async with telemetry.tracing(loaded) as tracing:
-        yield tracing
-
-
-def _memories(
-    loaded: Loaded, database: Database, client: httpx2.AsyncClient, clock: Clock
-) -> Memories | None:
-    if not loaded.settings.memory.enabled:
-        return None
-    return memories_of(loaded, database, client, clock)
-
-
-def _remembering(loaded: Loaded, memories: Memories | None, clock: Clock) -> Remembering | None:
-    if memories is None:
-        return None
-    mirrors = mirrors_of(loaded, memories)
-    return Remembering(memories, loaded.settings.agent.name, clock, mirrors)
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,25 +214,26 @@ class _Parts:
     database: Database
     clock: Clock
     hub: Hub
-    hands: AllHands
-    remembering: Remembering | None
-    workshop: Workshop | None
+    hands: AllOwnerResources
+    remembering: Memorizer | None
+    workshop: SkillSetup | None
 
     @property
-    def memories(self) -> Memories | None:
+    def memories(self) -> MemoryService | None:
         return None if self.remembering is None else self.remembering.memories
 
 
-def _hub(database: Database) -> Hub:
-    return Hub(
-        lambda session, owner, seq, limit: database.read(
-            lambda tx: events.after(tx, session, seq, owner=owner, limit=limit)
-        )
-    )
+def _compactor(
+    loaded: LoadedSettings, parts: _Parts, models: ModelSource, settings: RunSettings
+) -> Compactor:
+    limits = settings.limits[Mode.BOUNDED]
+    asked = SideRequests(parts.database, parts.clock, models, limits, settings.retries)
+    archive = Path(loaded.home) / (loaded.settings.sessions.directory or "sessions")
+    return Compactor(parts.database, parts.clock, parts.hub, asked, archive)
 
 
 def _assemble(
-    loaded: Loaded,
+    loaded: LoadedSettings,
     parts: _Parts,
     models: ModelSource,
     settings: RunSettings,
@@ -245,9 +241,10 @@ def _assemble(
 ) -> App:
     """Put the rooms together, each with what it needs."""
     database, clock, hub, remembering = parts.database, parts.clock, parts.hub, parts.remembering
-    onlookers = Onlookers()
-    hub.attend(onlookers.heard)
+    observers = Observers()
+    hub.attend(observers.on_event)
     chosen = SessionModels()
+    compactor = _compactor(loaded, parts, models, settings)
     runner = TurnRunner(
         database=database,
         hub=hub,
@@ -256,7 +253,8 @@ def _assemble(
         settings=settings,
         deps=_deps(loaded.settings, parts),
         recall=_recall(loaded.settings, hub, remembering),
-        onlookers=onlookers,
+        observers=observers,
+        compactor=compactor,
     )
     driver = TurnDriver(
         database=database,
@@ -265,8 +263,8 @@ def _assemble(
         runner=runner,
         models=models,
         chosen=chosen,
-        view=view_of(loaded.settings),
-        onlookers=onlookers,
+        view=HistoryWindow(loaded.settings.sessions.max_history_messages),
+        observers=observers,
     )
     return App(
         loaded=loaded,
@@ -281,14 +279,15 @@ def _assemble(
         ),
         turns=TurnService(database, hub, clock, driver, loaded.settings.owner),
         contexts=ContextService(
-            database, clock, runner, models, view_of(loaded.settings), loaded.settings.owner
+            database, clock, runner, models, driver.view, compactor, loaded.settings.owner
         ),
         driver=driver,
+        compactor=compactor,
         hands=parts.hands,
-        onlookers=onlookers,
+        observers=observers,
         models=models,
         memories=parts.memories,
-        remembered=_at_once if remembering is None else remembering.ready,
+        remembered=_at_once if remembering is None else remembering.done,
         servers=parts.hands.servers,
         workshop=parts.workshop,
     )
@@ -312,6 +311,7 @@ def _deps(settings: Settings, parts: _Parts) -> MakeDeps:
             sandboxes=own.sandboxes,
             web=own.web,
             skills=None if workshop is None else workshop.library.of(turn.owner),
+            trusted=settings.agent.workspace_trust == "user",
             taint=taint,
             consent=consent,
         )
@@ -323,7 +323,7 @@ async def _at_once() -> None:
     """There is nothing to wait for."""
 
 
-def _recall(settings: Settings, hub: Hub, remembering: Remembering | None) -> Recall | None:
+def _recall(settings: Settings, hub: Hub, remembering: Memorizer | None) -> Recall | None:
     if remembering is None or not settings.memory.recall:
         return None
     return Recall(
@@ -335,24 +335,26 @@ def _recall(settings: Settings, hub: Hub, remembering: Remembering | None) -> Re
     )
 
 
-async def _findings(loaded: Loaded, database: Database, clock: Clock) -> Findings:
+async def _findings(loaded: LoadedSettings, database: Database, clock: Clock) -> Findings:
     """What is known of models from before."""
-    known, taught = await database.read(lambda tx: (cards.every(tx), lacks.every(tx)))
+    known, taught = await database.read(
+        lambda tx: (model_cards.every(tx), model_cards.every_lack(tx))
+    )
 
-    async def keep(lack: Lack) -> None:
-        await database.write(lambda tx: lacks.put(tx, lack))
+    async def keep(lack: MissingCapability) -> None:
+        await database.write(lambda tx: model_cards.put_lack(tx, lack))
 
     return Findings(known, taught, keep=keep, clock=clock, redact=loaded.redact)
 
 
 async def _known_windows(
-    loaded: Loaded, model: Model | None, client: httpx2.AsyncClient, findings: Findings
+    loaded: LoadedSettings, model: Model | None, client: httpx2.AsyncClient, findings: Findings
 ) -> WindowOf:
     """The context windows that examinations have found or servers tell, by a model's full name."""
     settings = loaded.settings.agent.model
     own = names.configured_name(settings) if model is None else None
     told = (
-        await looking.window(client, loaded, own) if own and not settings.context_window else None
+        await selection.window(client, loaded, own) if own and not settings.context_window else None
     )
 
     def window(name: str) -> int | None:
@@ -369,21 +371,14 @@ async def _known_windows(
     return window
 
 
-def _client(loaded: Loaded) -> httpx2.AsyncClient:
-    return httpx2.AsyncClient(
-        timeout=loaded.settings.agent.model.timeout,
-        limits=httpx2.Limits(max_connections=_CONNECTIONS),
-    )
-
-
 def _models(
-    loaded: Loaded, model: Model | None, client: httpx2.AsyncClient, findings: Findings
+    loaded: LoadedSettings, model: Model | None, client: httpx2.AsyncClient, findings: Findings
 ) -> ModelSource:
     if model is not None:
         return OneModel(model)
     return ModelFactory(
         loaded.settings.agent.model,
-        loaded.variables,
+        loaded.model_variables,
         client,
         Embedded(Home(loaded.home).models),
         known=findings,

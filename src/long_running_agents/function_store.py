@@ -17,19 +17,19 @@ from typing import Any
 from long_running_agents.app import App
 from long_running_agents.config.settings import SkillSettings
 from long_running_agents.domain.skill import (
-    Brought,
-    Draft,
-    Example,
     Json,
-    Kind,
-    Limits,
-    Origin,
     Skill,
+    SkillCreator,
+    SkillDraft,
+    SkillExample,
+    SkillKind,
+    SkillLimits,
+    SkillOrigin,
     Version,
 )
 from long_running_agents.errors import NotConfigured
 from long_running_agents.library import StructuredMemoryStore
-from long_running_agents.skills.library import Library
+from long_running_agents.skills.library import SkillLibrary
 
 _BY = "library"
 
@@ -105,7 +105,7 @@ class FunctionStore:
             SkillRefused: Its review or its trial found fault with it.
         """
         usual = self._settings
-        draft = Draft(
+        draft = SkillDraft(
             source=code,
             name=name,
             description=description,
@@ -113,12 +113,14 @@ class FunctionStore:
             output_schema=output_schema,
             is_async=is_async,
             requires_context=requires_context,
-            limits=Limits(timeout=timeout or usual.timeout, memory=memory_limit or usual.memory),
+            limits=SkillLimits(
+                timeout=timeout or usual.timeout, memory=memory_limit or usual.memory
+            ),
             safe_mode=safe_mode,
             allowed_imports=None if allowed_imports is None else tuple(allowed_imports),
             examples=tuple(_example(each) for each in examples),
             label=version,
-            brought=Brought(origin=Origin.LIBRARY),
+            brought=SkillOrigin(origin=SkillCreator.LIBRARY),
         )
         kept = await self._library.create(draft, enable=True, by=_BY)
         return _stored(await self._library.get(kept.name), kept)
@@ -132,11 +134,6 @@ class FunctionStore:
     ) -> Any:
         """Run a function in the sandbox and return its result.
 
-        Args:
-            name: The function.
-            arguments: What it is given.
-            context: What a function that requires a context is given.
-
         Raises:
             NotFound: No such function is in use.
             UsageError: The arguments are not what it takes.
@@ -145,7 +142,7 @@ class FunctionStore:
         returned = await self._library.call(
             name,
             dict(arguments or {}),
-            where=Brought(origin=Origin.LIBRARY),
+            where=SkillOrigin(origin=SkillCreator.LIBRARY),
             context=dict(context or {}),
         )
         return returned.value
@@ -161,7 +158,7 @@ class FunctionStore:
 
     async def list_functions(self) -> list[StoredFunction]:
         """All functions, by name."""
-        found = [each for each in await self._library.every() if each.kind is Kind.FUNCTION]
+        found = [each for each in await self._library.every() if each.kind is SkillKind.FUNCTION]
         return [_stored(each, await self._library.version(each.name)) for each in found]
 
     async def roll_back(self, name: str, number: int | None = None) -> StoredFunction:
@@ -183,7 +180,7 @@ class FunctionStore:
         return self._app.settings.agent.skills
 
     @property
-    def _library(self) -> Library:
+    def _library(self) -> SkillLibrary:
         if self._app.workshop is None:
             raise NotConfigured(
                 "Skills are switched off.", hint="Set agent.tools.enable.skills to use them."
@@ -191,8 +188,8 @@ class FunctionStore:
         return self._app.workshop.library
 
 
-def _example(given: Mapping[str, Any]) -> Example:
-    return Example(
+def _example(given: Mapping[str, Any]) -> SkillExample:
+    return SkillExample(
         args=dict(given.get("args", {})), result=given.get("result"), checked="result" in given
     )
 

@@ -4,89 +4,54 @@ import fcntl
 import os
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from long_running_agents.config import Loaded
-from long_running_agents.errors import HomeBusy, StorageFailed
+from long_running_agents.errors import HomeBusy, storing
+
+if TYPE_CHECKING:
+    from long_running_agents.config import LoadedSettings
+
+_LOOKS = 50
 
 
-@dataclass(frozen=True, slots=True)
 class Home:
     """Paths inside a home."""
 
-    path: Path
-
-    @property
-    def database(self) -> Path:
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.database = path / "lra.db"
         """Sessions, turns, memories: everything the agent knows."""
-        return self.path / "lra.db"
-
-    @property
-    def workspace(self) -> Path:
+        self.workspace = path / "workspace"
         """The agent's own folder."""
-        return self.path / "workspace"
-
-    @property
-    def workspaces(self) -> Path:
+        self.workspaces = path / "workspaces"
         """The folders it has for others than the owner of the home."""
-        return self.path / "workspaces"
-
-    @property
-    def backups(self) -> Path:
+        self.backups = path / "backups"
         """Copies of the database."""
-        return self.path / "backups"
-
-    @property
-    def logs(self) -> Path:
+        self.logs = path / "logs"
         """Log files."""
-        return self.path / "logs"
-
-    @property
-    def sessions(self) -> Path:
+        self.sessions = path / "sessions"
         """Exported sessions."""
-        return self.path / "sessions"
-
-    @property
-    def models(self) -> Path:
+        self.models = path / "models"
         """Weights of the models that run inside this program."""
-        return self.path / "models"
-
-    @property
-    def env_file(self) -> Path:
+        self.env_file = path / ".env"
         """Keys and other secrets."""
-        return self.path / ".env"
-
-    @property
-    def mcp_file(self) -> Path:
+        self.mcp_file = path / "mcp.json"
         """Foreign servers whose tools the agent may use."""
-        return self.path / "mcp.json"
-
-    @property
-    def history(self) -> Path:
+        self.history = path / "prompt_history"
         """What was typed at the prompt."""
-        return self.path / "prompt_history"
-
-    @property
-    def lock(self) -> Path:
+        self.lock = path / "lra.lock"
         """Held by the process that owns the home."""
-        return self.path / "lra.lock"
-
-    @property
-    def server(self) -> Path:
+        self.server = path / "server.json"
         """Where the server that owns the home can be reached, while it runs."""
-        return self.path / "server.json"
 
     def create(self) -> None:
         """Make the folder, for its owner alone."""
-        try:
+        advice = "Choose another with --home or LRA_HOME."
+        with storing(f"The home {self.path}", advice, done="created"):
             self.path.mkdir(parents=True, exist_ok=True, mode=0o700)
-        except OSError as error:
-            raise StorageFailed(
-                f"The home {self.path} cannot be created: {error.strerror}.",
-                hint="Choose another with --home or LRA_HOME.",
-            ) from error
 
     @contextmanager
     def owned(self) -> Generator[None]:
@@ -95,20 +60,15 @@ class Home:
         The kernel frees the lock when the process dies, however it dies.
         """
         self.create()
-        try:
+        advice = "Check its permissions, or choose another with --home or LRA_HOME."
+        with storing(f"The home {self.path}", advice):
             handle = os.open(self.lock, os.O_RDWR | os.O_CREAT, 0o600)
-        except OSError as error:
-            raise StorageFailed(
-                f"The home {self.path} cannot be written: {error.strerror}.",
-                hint="Check its permissions, or choose another with --home or LRA_HOME.",
-            ) from error
         try:
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise self._busy(handle) from None
-            os.ftruncate(handle, 0)
-            os.write(handle, str(os.getpid()).encode())
+            if not _locked(handle):
+                raise self.busy(_pid(handle))
+            with storing(f"The home {self.path}", advice):
+                os.ftruncate(handle, 0)
+                os.write(handle, str(os.getpid()).encode())
             yield
             os.ftruncate(handle, 0)
         finally:
@@ -128,11 +88,23 @@ class Home:
             os.close(handle)
         return None
 
-    def _busy(self, handle: int) -> HomeBusy:
+    def busy(self, pid: int) -> HomeBusy:
+        """What somebody is told who cannot have the home because of a process."""
         return HomeBusy(
-            f"Process {_pid(handle)} is using {self.path}.",
+            f"Process {pid} is using {self.path}.",
             hint="Close it, or choose another home with --home.",
         )
+
+
+def _locked(handle: int) -> bool:
+    """Take the lock; one that is held for the moment of a look does not count."""
+    for _ in range(_LOOKS):
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            continue
+        return True
+    return False
 
 
 def _pid(handle: int) -> int:
@@ -140,9 +112,24 @@ def _pid(handle: int) -> int:
     return int(text) if text.isdigit() else 0
 
 
-def workspace_of(loaded: Loaded, owner: str | None = None) -> Path:
-    """The agent's folder, or the one it has for somebody else."""
+# For each turn a few times, and it is a dozen paths.
+_home = lru_cache(maxsize=4)(Home)
+
+
+def agent_folder(loaded: "LoadedSettings", owner: str | None = None) -> Path:
+    """Where SOUL.md, USER.md, memories and skills lie: always in the home, so always ours."""
     if owner not in (None, loaded.settings.owner):
-        return Home(loaded.home).workspaces / quote(owner, safe="")
+        return _home(loaded.home).workspaces / quote(owner, safe="")
+    return _home(loaded.home).workspace
+
+
+def workspace_of(loaded: "LoadedSettings", owner: str | None = None) -> Path:
+    """Where the agent works: its own folder, unless the settings name another one.
+
+    A relative one is meant from where it is written: a file of the home, or the current folder.
+    """
     chosen = loaded.settings.agent.workspace
-    return Path(chosen).expanduser() if chosen else Home(loaded.home).workspace
+    if not chosen or owner not in (None, loaded.settings.owner):
+        return agent_folder(loaded, owner)
+    written_at_home = loaded.origin("agent.workspace").startswith(f"{loaded.home}{os.sep}")
+    return (loaded.home if written_at_home else Path.cwd()) / Path(chosen).expanduser()

@@ -29,9 +29,9 @@ from long_running_agents.config import Settings, load
 from long_running_agents.domain.ids import TurnId
 from long_running_agents.domain.ids import session_id as accept_session
 from long_running_agents.domain.memory import (
-    Draft,
     Hit,
-    Kind,
+    MemoryDraft,
+    MemoryKind,
     Merged,
     Query,
     Refused,
@@ -50,18 +50,18 @@ from long_running_agents.errors import (
     NotFound,
     UsageError,
 )
-from long_running_agents.memory.memories import Memories
-from long_running_agents.memory.opening import open_memories
+from long_running_agents.memory.factory import open_memories
+from long_running_agents.memory.service import MemoryService
 from long_running_agents.store import messages, sessions, turns
 from long_running_agents.store.database import Transaction
 from long_running_agents.store.messages import StoredMessage
 
 
 @dataclass(frozen=True, slots=True)
-class Remembered:
+class OpenMemory:
     """What an open home remembers, in the words of the documented stores."""
 
-    memories: Memories
+    memories: MemoryService
     settings: Settings
 
     async def add(self, text: str, metadata: Mapping[str, str] | None) -> int:
@@ -130,16 +130,9 @@ class StructuredMemoryStore:
     async def get_recent_conversations(
         self, session_id: str | None = None, limit: int = 10
     ) -> list[dict[str, Any]]:
-        """What was said last, oldest first: session_id, when, user, agent of each turn.
-
-        Args:
-            session_id: Only this session; all sessions unless given.
-            limit: How many turns.
-        """
-        app = self.app
+        """What was said last, oldest first: session_id, when, user, agent of each turn."""
+        app, owner = self.app, self.app.settings.owner
         key = None if session_id is None else accept_session(session_id)
-
-        owner = app.settings.owner
 
         def work(tx: Transaction) -> list[Turn]:
             if key is not None:
@@ -161,12 +154,12 @@ class StructuredMemoryStore:
         return await self.remembered.search(query, limit)
 
     @property
-    def remembered(self) -> Remembered:
+    def remembered(self) -> OpenMemory:
         """What the open home remembers."""
         app = self.app
         if app.memories is None:
             raise UsageError("Memory is switched off.", hint="Set memory.enabled to use it.")
-        return Remembered(app.memories, app.settings)
+        return OpenMemory(app.memories, app.settings)
 
 
 class VectorMemoryStore:
@@ -189,7 +182,7 @@ class VectorMemoryStore:
         self._path = path
         self._store = structured_store
         self._stack = AsyncExitStack()
-        self._own: Remembered | None = None
+        self._own: OpenMemory | None = None
 
     @property
     def path(self) -> Path | None:
@@ -215,12 +208,7 @@ class VectorMemoryStore:
         return await (await self._remembered()).add(text, metadata)
 
     async def search(self, query: str, k: int = 5) -> list[dict[str, Any]]:
-        """The best memories: id, text, score and metadata of each.
-
-        Args:
-            query: What to look for, in plain words.
-            k: How many, at most.
-        """
+        """The best `k` memories at most: id, text, score and metadata of each."""
         return await (await self._remembered()).search(query, k)
 
     async def close(self) -> None:
@@ -228,14 +216,14 @@ class VectorMemoryStore:
         self._own = None
         await self._stack.aclose()
 
-    async def _remembered(self) -> Remembered:
+    async def _remembered(self) -> OpenMemory:
         if self._own is None and self._store is not None:
             return self._store.remembered
         if self._own is None:
             flags = {} if self._path is None else {"storage.vector_store_path": self._path}
             loaded = load(flags=flags)
             memories = await self._stack.enter_async_context(open_memories(loaded))
-            self._own = Remembered(memories, loaded.settings)
+            self._own = OpenMemory(memories, loaded.settings)
         return self._own
 
 
@@ -259,19 +247,19 @@ class AgentDeps:
 _METADATA = ("kind", "source", "actor", "session_id")
 
 
-def _draft(text: str, metadata: Mapping[str, str]) -> Draft:
+def _draft(text: str, metadata: Mapping[str, str]) -> MemoryDraft:
     unknown = sorted(set(metadata) - set(_METADATA))
-    kind = metadata.get("kind", Kind.FACT.value)
-    if unknown or kind not in tuple(Kind):
+    kind = metadata.get("kind", MemoryKind.FACT.value)
+    if unknown or kind not in tuple(MemoryKind):
         raise UsageError(
             f"Metadata {unknown or kind!r} cannot be kept:",
-            hint=f"use {', '.join(_METADATA)}; a kind is one of {', '.join(Kind)}.",
+            hint=f"use {', '.join(_METADATA)}; a kind is one of {', '.join(MemoryKind)}.",
         )
     session, source = metadata.get("session_id"), metadata.get("source", "user")
     place = source.partition(":")[0]
-    return Draft(
+    return MemoryDraft(
         content=text,
-        kind=Kind(kind),
+        kind=MemoryKind(kind),
         trust=Trust(place) if place in (Trust.WEB, Trust.TOOL) else Trust.USER,
         source=source,
         actor=metadata.get("actor", "user"),

@@ -20,9 +20,9 @@ from tests.attacks.sandboxed import Attacked
 from tests.attacks.stage import Stage
 
 from long_running_agents.clock import SystemClock
-from long_running_agents.sandbox import interpreter, users
+from long_running_agents.sandbox import bubblewrap_command, kernel_sandbox
+from long_running_agents.sandbox.base import SandboxBackend
 from long_running_agents.sandbox.bubblewrap import BubblewrapBackend
-from long_running_agents.sandbox.port import SandboxBackend
 
 ROOT = Path(__file__).parents[2]
 NEEDED = 0.9
@@ -86,7 +86,7 @@ def show(case: Case, found: list[str], bad: str, good: str) -> None:
 def here(options: argparse.Namespace) -> int:
     """Run the suite as the user we are."""
     cases = chosen(options)
-    spare = users.borrow() if os.geteuid() == 0 else None
+    spare = kernel_sandbox.borrow() if os.geteuid() == 0 else None
     stage = Stage(None if spare is None else spare.uid)
     who = "superuser" if os.geteuid() == 0 else "plain user"
     os.environ.update(stage.environment)
@@ -106,8 +106,8 @@ def here(options: argparse.Namespace) -> int:
 
 def as_plain_user() -> int:
     """Run the same once more as somebody without any rights."""
-    python = interpreter.find()
-    spare = users.borrow()
+    python = bubblewrap_command.find()
+    spare = kernel_sandbox.borrow()
     with tempfile.TemporaryDirectory(prefix="attack-copy-") as folder:
         copy = Path(folder)
         copy.chmod(0o755)

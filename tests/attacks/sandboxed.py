@@ -10,13 +10,18 @@ from tests.attacks.cases import Case, filled
 from tests.attacks.stage import Stage
 
 from long_running_agents.errors import LraError
-from long_running_agents.sandbox.port import SandboxBackend
-from long_running_agents.sandbox.result import ExecResult, printable
-from long_running_agents.sandbox.spec import MEGABYTE, Limits, SandboxSpec
-from long_running_agents.sandbox.watcher import living
+from long_running_agents.sandbox.base import (
+    MEGABYTE,
+    ExecResult,
+    SandboxBackend,
+    SandboxLimits,
+    SandboxSpec,
+    printable,
+)
+from long_running_agents.sandbox.limits import living
 
 MARK = "ESCAPE"
-LIMITS = Limits(
+LIMITS = SandboxLimits(
     memory=256 * MEGABYTE,
     processes=48,
     file_size=64 * MEGABYTE,
@@ -26,7 +31,7 @@ LIMITS = Limits(
     output_kept=100_000,
     output_killed=8 * MEGABYTE,
 )
-LEAD = 2.5
+LEAD = 10
 _SHARES_A_SANDBOX = {"secret-file", "env", "proc", "device", "write", "mount", "syscall", "ipc"}
 _ANSWERS_LATE = 11
 

@@ -14,24 +14,24 @@ from tests.attacks.stage import CANARY, Stage
 from long_running_agents.app import App
 from long_running_agents.domain.ids import SessionId
 from long_running_agents.domain.skill import (
-    Brought,
-    Draft,
     Interface,
-    Kind,
-    Limits,
-    Origin,
-    Standing,
-    Trial,
+    SkillApproval,
+    SkillCreator,
+    SkillDraft,
+    SkillKind,
+    SkillLimits,
+    SkillOrigin,
+    SkillTrial,
     Version,
     digest_of,
 )
 from long_running_agents.errors import Denied, LraError
-from long_running_agents.sandbox.result import printable
-from long_running_agents.skills.library import Library
+from long_running_agents.sandbox.base import printable
+from long_running_agents.skills.library import SkillLibrary
 from long_running_agents.store import ledger, skills
 
 TALK = SessionId("talk")
-NOWHERE = Brought(origin=Origin.MODEL)
+NOWHERE = SkillOrigin(origin=SkillCreator.MODEL)
 NOON = datetime(2026, 1, 5, 12, tzinfo=UTC)
 TOLD = ("SOUL.md", "USER.md", "AGENTS.md", "cron.json")
 _SHELL = '''
@@ -72,7 +72,7 @@ class Skilled:
     home: Path
 
     @property
-    def library(self) -> Library:
+    def library(self) -> SkillLibrary:
         return self.app.workshop.library
 
     @property
@@ -87,22 +87,24 @@ class Skilled:
         code = filled(case.code, self.stage.places)
         if case.lang == "guide":
             found = await self._offered(
-                Draft(source=code["text"], name=code["name"], kind=Kind.GUIDE, brought=NOWHERE)
+                SkillDraft(
+                    source=code["text"], name=code["name"], kind=SkillKind.GUIDE, brought=NOWHERE
+                )
             )
             return found + self.stage.damage(hits)
         if case.lang == "shell":
             code = {"source": _SHELL.format(command=code), "function": "run_commands", "kwargs": {}}
-        found = await self._offered(Draft(source=code["source"], brought=NOWHERE), case.check)
+        found = await self._offered(SkillDraft(source=code["source"], brought=NOWHERE), case.check)
         found += await self._approved(case, code)
         return found + self.stage.damage(hits)
 
-    async def _offered(self, draft: Draft, check: str = "unused") -> list[str]:
+    async def _offered(self, draft: SkillDraft, check: str = "unused") -> list[str]:
         """What the policy alone makes of it: a review and a trial, and nobody who looks."""
         try:
             version = await self.library.offer(draft)
         except LraError:
             return []
-        used = version.standing is Standing.APPROVED
+        used = version.standing is SkillApproval.APPROVED
         return ["it is used, and nobody has seen it"] if used and check == "unused" else []
 
     async def _approved(self, case: Case, code: dict) -> list[str]:
@@ -130,13 +132,13 @@ class Skilled:
             owner=self.app.settings.owner,
             name=name,
             number=1,
-            kind=Kind.FUNCTION,
+            kind=SkillKind.FUNCTION,
             digest=digest_of(source),
             source=source,
             interface=Interface(
                 function=function, description="A skill.", parameters={"type": "object"}
             ),
-            limits=Limits(timeout=seconds, memory=512),
+            limits=SkillLimits(timeout=seconds, memory=512),
             safe_mode=False,
             allowed_imports=(),
             examples=(),
@@ -145,15 +147,15 @@ class Skilled:
             brought=NOWHERE,
             created_at=NOON,
             warnings=(),
-            trial=Trial(at=NOON, passed=True),
-            standing=Standing.PROPOSED,
+            trial=SkillTrial(at=NOON, passed=True),
+            standing=SkillApproval.PROPOSED,
         )
         if name not in {each.name for each in await self.library.every()}:
             await self.app.database.write(lambda tx: skills.put(tx, version))
             await self.library.approve(name, by="person")
 
     async def _called(self, name: str, args: dict) -> str:
-        where = Brought(origin=Origin.MODEL, session_id=TALK)
+        where = SkillOrigin(origin=SkillCreator.MODEL, session_id=TALK)
         try:
             return str(await self.library.call(name, args, where=where, context={}))
         except LraError as error:

@@ -50,7 +50,7 @@ def script(*replies):
 async def serving(script, **options):
     async with (
         ScriptedServer(script, **options) as server,
-        httpx2.AsyncClient(base_url=server.url, trust_env=False, timeout=10) as client,
+        httpx2.AsyncClient(base_url=server.url, trust_env=False, timeout=300) as client,
     ):
         yield server, client
 
@@ -59,7 +59,7 @@ async def ask(client, body):
     response = await client.post("/chat/completions", json=body)
     if response.status_code != 200:
         return Answer(response.status_code, error=response.json()["error"]["message"])
-    if not body.get("stream"):
+    if response.headers["content-type"] == "application/json":
         data = response.json()
         [choice] = data["choices"]
         return Answer(200, choice["message"], [], choice["finish_reason"], data.get("usage"))

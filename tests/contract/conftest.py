@@ -9,9 +9,8 @@ import platformdirs
 import pytest
 
 from long_running_agents.models import detection
-from long_running_agents.models.local.catalog import SMOLLM
-from long_running_agents.models.local.fetch import pull
-from long_running_agents.models.local.llama import LlamaEngine
+from long_running_agents.models.local.backends import LlamaEngine
+from long_running_agents.models.local.catalog import SMOLLM, pull
 
 CONTEXT = 1024
 

@@ -4,7 +4,7 @@ import asyncio
 
 from tests.contract.serving import GO, PARAMETERS
 
-from long_running_agents.models.listening import Choice, ListeningModel
+from long_running_agents.models.retry import FallbackChoice, RetryingModel
 from long_running_agents.testing import FrozenClock
 
 
@@ -30,8 +30,8 @@ class Listening:
     def __init__(self, *choices, retries=2):
         self.clock = FrozenClock()
         self.notes = Notes()
-        self.model = ListeningModel(
-            [Choice(name, model) for name, model in choices],
+        self.model = RetryingModel(
+            [FallbackChoice(name, model) for name, model in choices],
             retries=retries,
             clock=self.clock,
             listener=self.notes,
@@ -40,7 +40,7 @@ class Listening:
     async def ask(self):
         """Ask, letting time pass whenever the model waits for it."""
         task = asyncio.create_task(self.model.request(GO, None, PARAMETERS))
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(200):
             while not task.done():
                 if self.clock.sleepers:
                     await self.clock.advance(60)

@@ -8,13 +8,13 @@ from contextlib import asynccontextmanager
 import uvicorn
 
 from long_running_agents.clock import SystemClock
-from long_running_agents.listening import listening
+from long_running_agents.net.listen import listening
+from long_running_agents.sandbox.base import SandboxSpec
 from long_running_agents.sandbox.bubblewrap import BubblewrapBackend
 from long_running_agents.sandbox.docker import DockerBackend
+from long_running_agents.sandbox.manager import Sandboxes
 from long_running_agents.sandbox.remote import RemoteBackend
-from long_running_agents.sandbox.sandboxes import Sandboxes
 from long_running_agents.sandbox.server import create_app
-from long_running_agents.sandbox.spec import SandboxSpec
 from long_running_agents.sandbox.unsafe_local import UnsafeLocalBackend
 
 KEY = "a key for tests"

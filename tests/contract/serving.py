@@ -9,8 +9,8 @@ from pydantic_ai.messages import ModelRequest, TextPart, ThinkingPart, ToolCallP
 from pydantic_ai.models import ModelRequestParameters
 from pydantic_ai.tools import ToolDefinition
 
-from long_running_agents.models.ability import ALL
 from long_running_agents.models.chat_completions import ChatCompletionsModel
+from long_running_agents.models.quirks import ALL
 from long_running_agents.testing import Rule, Script, ScriptedServer
 
 GO = [ModelRequest.user_text_prompt("go")]

@@ -19,9 +19,9 @@ from pydantic_ai.messages import (
 )
 from tests.contract.serving import BOTH_WAYS, GO, ask, run, serving, told
 
-from long_running_agents.models.ability import ALL, Ability
-from long_running_agents.models.pricing import PriceList
-from long_running_agents.models.truncation import taken
+from long_running_agents.models.factory import PriceList
+from long_running_agents.models.quirks import ALL, Capabilities
+from long_running_agents.models.retry import taken
 from long_running_agents.testing import Quirk, Rule, call, fail, say
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("model_requests")]
@@ -77,7 +77,7 @@ async def test_a_refusal_is_learned_from_once(quirk, lesson, stream):
 @BOTH_WAYS
 async def test_what_is_known_beforehand_is_not_tried(quirk, lesson, stream):
     lacking, messages = lesson
-    known = Ability(**{lacking: False})
+    known = Capabilities(**{lacking: False})
     async with serving(say("ok"), quirks={quirk}, ability=known) as (server, model):
         await ask(model, stream=stream, messages=messages)
 
@@ -162,7 +162,7 @@ async def test_a_choice_that_cannot_be_forced_is_asked_for(stream):
 
     assert result.output == Size(n=4)
     assert ["tool_choice" in sent for sent in server.requests] == [True, False]
-    assert model.ability == Ability(tool_choice=False)
+    assert model.ability == Capabilities(tool_choice=False)
 
 
 @BOTH_WAYS
@@ -174,7 +174,7 @@ async def test_schemas_are_simplified_where_they_are_not_understood(stream):
     assert result.output == Box(inner=Size(n=4))
     assert "$ref" in str(server.requests[0]["tools"])
     assert "$ref" not in str(server.requests[-1]["tools"])
-    assert model.ability == Ability(hard_schemas=False)
+    assert model.ability == Capabilities(hard_schemas=False)
 
 
 @BOTH_WAYS

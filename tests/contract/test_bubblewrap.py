@@ -1,6 +1,7 @@
 """What is particular to walls of namespaces."""
 
 import asyncio
+import gc
 import os
 import re
 import subprocess
@@ -13,8 +14,8 @@ import pytest
 
 from long_running_agents.clock import SystemClock
 from long_running_agents.errors import SandboxUnavailable
+from long_running_agents.sandbox.base import SandboxSpec
 from long_running_agents.sandbox.bubblewrap import BubblewrapBackend
-from long_running_agents.sandbox.spec import SandboxSpec
 
 pytestmark = pytest.mark.anyio
 
@@ -23,7 +24,7 @@ HOST = f"""
 import asyncio
 from long_running_agents.clock import SystemClock
 from long_running_agents.sandbox.bubblewrap import BubblewrapBackend
-from long_running_agents.sandbox.spec import SandboxSpec
+from long_running_agents.sandbox.base import SandboxSpec
 
 async def main():
     sandbox = await BubblewrapBackend(SystemClock()).create(SandboxSpec())
@@ -77,6 +78,35 @@ async def test_a_workspace_behind_a_closed_folder_is_used_and_the_folder_stays_c
     assert closed.stat().st_mode & 0o777 == 0o700
 
 
+@pytest.mark.parametrize("owner", [0, 1234])
+async def test_a_folder_of_somebodys_own_is_worked_in_and_left_as_it_is(backend, tmp_path, owner):
+    workspace = tmp_path / "repository"
+    (workspace / ".git").mkdir(parents=True)
+    (workspace / ".git/config").write_text("theirs")
+    (workspace / "AGENTS.md").write_text("be kind")
+    (workspace / "main.py").write_text("old")
+    if os.geteuid() == 0:
+        for path in (workspace, *workspace.rglob("*")):
+            os.chown(path, owner, owner)
+    before = workspace.stat()
+    sandbox = await created(
+        backend, workspace=workspace, borrowed=True, protected=("SOUL.md", "AGENTS.md", "memory/")
+    )
+    result = await sandbox.shell("echo new > main.py; echo x > made; echo obey > AGENTS.md; id -u")
+    await sandbox.put_file("put/file", b"put")
+    await sandbox.destroy()
+
+    everything = [workspace, *workspace.rglob("*")]
+    assert result.stdout == "1000\n"
+    assert "AGENTS.md: Read-only file system" in result.stderr
+    assert (workspace / "main.py").read_text() == "new\n"
+    assert sorted(str(path.relative_to(workspace)) for path in everything) == [
+        *(".", ".git", ".git/config", "AGENTS.md", "made", "main.py", "put", "put/file")
+    ]
+    owned = {(path.stat().st_uid, path.stat().st_gid) for path in everything}
+    assert owned == {(before.st_uid, before.st_gid)}
+
+
 async def test_secrets_in_the_workspace_are_covered(backend, tmp_path):
     workspace = tmp_path / "workspace"
     (workspace / "app/.ssh").mkdir(parents=True)
@@ -103,6 +133,76 @@ async def test_a_secret_cannot_be_hidden_among_made_up_ones(backend, tmp_path):
 
     with pytest.raises(SandboxUnavailable, match="secrets"):
         await created(backend, workspace=workspace)
+
+
+HIDING = """
+import os
+from inside import process
+told, tell = os.pipe()
+heard, answer = os.pipe()
+process.hide()
+if not os.fork():
+    os.read(told, 1)
+    os.setsid()
+    os.write(answer, b"+")
+    os.read(told, 1)
+found = []
+for _ in range(2):
+    try:
+        found.append(process.memory())
+    except process.Hidden:
+        found.append("hidden")
+    os.write(tell, b"+")
+    os.read(heard, 1) if len(found) == 1 else None
+found
+"""
+"""Does what the kernel does for each call: a fork is as hidden as the kernel, and then leaves."""
+
+
+async def test_a_fork_that_has_not_begun_yet_is_not_taken_for_one_that_hides_its_memory():
+    sandbox = await created(BubblewrapBackend(SystemClock(), use_cgroup=False))
+    result = await sandbox.execute(HIDING)
+    await sandbox.destroy()
+
+    assert result.display[0]["text/plain"] == "[0, 'hidden']"
+
+
+SILENT = """#!/bin/bash
+while [ "$1" != --json-status-fd ]; do shift; done
+printf %060000d 0 >&"$2"
+echo x > "$0.begun"
+exec sleep 300
+"""
+"""A bwrap that says much, and never the end of it."""
+
+
+@pytest.fixture
+def silent(monkeypatch):
+    """The file that a bwrap makes which never says that its walls stand."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o777)
+        program = Path(folder, "bwrap")
+        program.write_text(SILENT)
+        program.chmod(0o755)
+        monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+        yield f"{program}.begun"
+
+
+async def test_nobody_reads_from_walls_that_are_given_up_half_built(backend, silent):
+    """A descriptor that is closed may be somebody else's the next moment."""
+    said, before = [], asyncio.all_tasks()
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: said.append(context))
+    creating = asyncio.ensure_future(created(backend))
+    while not await asyncio.to_thread(os.path.exists, silent):
+        assert not creating.done()
+    creating.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await creating
+    while left := asyncio.all_tasks() - before:
+        await asyncio.wait(left)
+    gc.collect()
+
+    assert said == []
 
 
 DEEP = "import os\nfor _ in range(3000):\n    os.mkdir('d')\n    os.chdir('d')\n"

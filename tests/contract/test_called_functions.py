@@ -5,8 +5,7 @@ import json
 import pytest
 from tests.contract.sandboxes import BACKENDS, opened
 
-from long_running_agents.sandbox.result import Failure
-from long_running_agents.sandbox.spec import MEGABYTE, Limits, SandboxSpec
+from long_running_agents.sandbox.base import MEGABYTE, FailureName, SandboxLimits, SandboxSpec
 
 pytestmark = pytest.mark.anyio
 
@@ -42,7 +41,7 @@ def moved(line: Line, by: tuple[int, int], but: set[str], last: Point | None = N
 
 @pytest.fixture(params=BACKENDS)
 async def sandbox(request):
-    limits = Limits(timeout=20, memory=512 * MEGABYTE)
+    limits = SandboxLimits(timeout=20, memory=512 * MEGABYTE)
     async with opened(request.param, SandboxSpec(limits=limits)) as sandbox:
         yield sandbox
 
@@ -87,7 +86,7 @@ def f():
 """
     result = await sandbox.call(source, "f", {}, 1)
 
-    assert result.error.name in (Failure.PROTOCOL, Failure.TIMEOUT)
+    assert result.error.name in (FailureName.PROTOCOL, FailureName.TIMEOUT)
     assert sandbox.alive
     assert (await sandbox.call("def f(): return 1", "f", {})).value == 1
 
@@ -96,7 +95,7 @@ async def test_an_answer_without_end_is_cut_short_and_the_state_is_kept(sandbox)
     await sandbox.execute("x = 1")
     result = await sandbox.call("def f(): return 'x' * 70_000_000", "f", {})
 
-    assert result.error.name in (Failure.OUTPUT, Failure.MEMORY, "MemoryError")
+    assert result.error.name in (FailureName.OUTPUT, FailureName.MEMORY, "MemoryError")
     assert (await sandbox.execute("x")).display[0]["text/plain"] == "1"
 
 
@@ -104,5 +103,5 @@ async def test_memory_that_is_taken_bit_by_bit_is_called_by_its_name(sandbox):
     source = "def f():\n    kept = []\n    while True: kept.append([0] * 10_000)"
     result = await sandbox.call(source, "f", {}, memory=64 * MEGABYTE)
 
-    assert result.error.name in (Failure.MEMORY, "MemoryError")
+    assert result.error.name in (FailureName.MEMORY, "MemoryError")
     assert "memory" in result.error.message

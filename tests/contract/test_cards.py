@@ -6,9 +6,9 @@ import httpx2
 import pytest
 
 from long_running_agents.errors import ModelUnavailable
-from long_running_agents.models.cards import examine
 from long_running_agents.models.chat_completions import ChatCompletionsModel
-from long_running_agents.models.listening import Choice
+from long_running_agents.models.examination import examine
+from long_running_agents.models.retry import FallbackChoice
 from long_running_agents.testing import FrozenClock, Quirk, Rule, Script, ScriptedServer, call, say
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("model_requests")]
@@ -31,7 +31,9 @@ async def card(script, *quirks, window=None, url=None):
             assert server.requests, "the model is asked first, since that loads it"
             return window
 
-        made = await examine(Choice("custom:m", model, "Mend it."), FrozenClock(NOW), window=says)
+        made = await examine(
+            FallbackChoice("custom:m", model, "Mend it."), FrozenClock(NOW), window=says
+        )
         assert made.endpoint == server.url
         return made, server.requests
 

@@ -148,7 +148,7 @@ async def test_a_server_that_is_not_there_is_a_failed_connection(stream):
 
 
 ODD_BODIES = {
-    "no choices": ({"choices": []}, "sent no answer"),
+    "no choices": ({"choices": []}, "instead of an answer"),
     "an error in a good status": ({"error": {"message": "overloaded"}}, "overloaded"),
     "an error that is text": ({"error": "overloaded"}, "overloaded"),
     "a list": ([1], "instead of an object"),

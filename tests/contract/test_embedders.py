@@ -15,11 +15,11 @@ from pydantic_ai.exceptions import ModelHTTPError
 from long_running_agents.config.settings import MemorySettings
 from long_running_agents.errors import EmbedderFailed
 from long_running_agents.memory.embedding.bundled import BundledEmbedder
-from long_running_agents.memory.embedding.choosing import choose_embedder
 from long_running_agents.memory.embedding.provider import ProviderSource
 from long_running_agents.memory.embedding.remote import RemoteEmbedder
+from long_running_agents.memory.factory import choose_embedder
 from long_running_agents.testing import FakeEmbedder, FrozenClock, Script, ScriptedServer
-from long_running_agents.testing.fake_embedder import hashed
+from long_running_agents.testing.embedder import hashed
 
 pytestmark = pytest.mark.anyio
 

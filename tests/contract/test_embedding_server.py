@@ -6,10 +6,13 @@ import httpx2
 import numpy as np
 import pytest
 
+from long_running_agents.domain.retry_policy import RetryPolicy
 from long_running_agents.errors import EmbedderFailed
-from long_running_agents.memory.embedding.patience import Patience
-from long_running_agents.memory.embedding.remote import RemoteEmbedder
-from long_running_agents.memory.embedding.server import PATIENCE, ServerSource
+from long_running_agents.memory.embedding.remote import (
+    PATIENCE,
+    RemoteEmbedder,
+    ServerSource,
+)
 from long_running_agents.testing import (
     FrozenClock,
     Rule,
@@ -24,7 +27,7 @@ from long_running_agents.testing import (
 
 pytestmark = pytest.mark.anyio
 
-HURRIED = dict.fromkeys(("document", "query"), Patience(timeout=0.2, retries=1, longest_wait=9))
+HURRIED = dict.fromkeys(("document", "query"), RetryPolicy(timeout=0.2, retries=1, longest_wait=9))
 
 
 class NotingClock(FrozenClock):

@@ -7,8 +7,8 @@ from tests.integration.stories import ended, told
 
 from long_running_agents.domain.events import MemoriesRecalled
 from long_running_agents.domain.ids import SessionId
+from long_running_agents.models.local.backends import LlamaEngine
 from long_running_agents.models.local.catalog import SMOLLM
-from long_running_agents.models.local.llama import LlamaEngine
 from long_running_agents.models.local.model import LocalModel
 from long_running_agents.testing import make_app
 

@@ -174,7 +174,7 @@ async def test_a_full_queue_says_when_to_come_back():
             for _ in range(server.QUEUE + 1)
         ]
         health = str(client.base_url).replace("/v1/", "/health")
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(200):
             while (await raw.get(health)).json()["waiting"] < server.QUEUE:
                 pass
         with pytest.raises(openai.RateLimitError) as full:
@@ -197,7 +197,7 @@ async def test_a_client_that_leaves_stops_the_work(stream):
         )
         await engine.asked.wait()
         asking.cancel()
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(200):
             await engine.stopped.wait()
         gate.set()
         engine._texts.pop(0)

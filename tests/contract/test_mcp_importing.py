@@ -4,7 +4,7 @@ import sys
 PROGRAM = """
 import sys
 import long_running_agents.app
-import long_running_agents.cli.mcp
+import long_running_agents.cli.serve
 heavy = {"mcp", "mcp_types", "jsonschema", "jwt", "sse_starlette"} & set(sys.modules)
 assert not heavy, heavy
 """

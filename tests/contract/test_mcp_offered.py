@@ -11,10 +11,10 @@ import pytest
 from mcp import MCPError
 from tests.contract.mcp.offered import GENERATIONS, offered
 
-from long_running_agents.domain.events import Passing
-from long_running_agents.domain.token import Scope
+from long_running_agents.domain.auth import TokenScope
+from long_running_agents.domain.events import DeltaEnvelope
 from long_running_agents.domain.turn import TurnStatus
-from long_running_agents.server.mcp.owners import MOST_SESSIONS
+from long_running_agents.server.mcp.server import MOST_SESSIONS
 from long_running_agents.testing import call, fail, hang, say
 
 pytestmark = pytest.mark.anyio
@@ -57,7 +57,7 @@ def said(response):
 async def asked(app):
     """Wait until the model of a session is asked."""
     async for heard in app.turns.listen("s"):
-        if isinstance(heard, Passing):
+        if isinstance(heard, DeltaEnvelope):
             return
 
 
@@ -336,7 +336,7 @@ async def test_only_so_many_sessions_are_open(tmp_path):
 
 
 async def test_two_owners_never_meet(tmp_path):
-    async with offered(tmp_path, say("For Ann."), say("For Bob.")) as place:
+    async with offered(tmp_path, say("For Ann."), *[say("For Bob.")] * 2) as place:
         ann, bob = await place.token("ann"), await place.token("bob")
         async with place.client("auto", ann) as hers, place.client("legacy", bob) as his:
             await hers.call_tool("ask", {"message": "Hello", "session_id": "hers"})
@@ -344,16 +344,23 @@ async def test_two_owners_never_meet(tmp_path):
             for tool in ("session_history", "list_tasks"):
                 refused = await his.call_tool(tool, {"session_id": "hers"})
                 assert refused.structured_content["code"] == "not_found"
-            entering = await his.call_tool("ask", {"message": "Hi", "session_id": "hers"})
-            assert entering.structured_content["code"] == "not_found"
             assert (await his.call_tool("list_sessions", {})).structured_content == {"sessions": []}
+            for _ in range(2):
+                same = await his.call_tool("ask", {"message": "Hi", "session_id": "hers"})
+                assert same.structured_content["session_id"] == "hers"
+                assert same.structured_content["answer"].startswith("For Bob")
+            for client, turns in ((hers, 1), (his, 2)):
+                [listed] = (await client.call_tool("list_sessions", {})).structured_content[
+                    "sessions"
+                ]
+                assert (listed["session_id"], listed["turns"]) == ("hers", turns)
             found = await his.call_tool("search_memory", {"query": "heron"})
             assert found.structured_content["memories"] == []
 
 
 async def test_a_token_that_only_reads_is_offered_no_more(tmp_path):
     async with offered(tmp_path, say("Never.")) as place:
-        secret = await place.token("me", Scope.READ)
+        secret = await place.token("me", TokenScope.READ)
         async with place.client("auto", secret) as client:
             assert {tool.name for tool in (await client.list_tools()).tools} == READS
             for tool, arguments in (("ask", {"message": "Hi"}), ("remember", {"text": "A fact."})):
@@ -365,7 +372,7 @@ async def test_a_token_that_only_reads_is_offered_no_more(tmp_path):
 
 async def test_a_token_that_reads_nothing_is_refused(tmp_path):
     async with offered(tmp_path) as place, httpx2.AsyncClient() as http:
-        secret = await place.token("me", Scope.APPROVE)
+        secret = await place.token("me", TokenScope.APPROVE)
         refused = await http.post(
             place.url, json=HELLO, headers={**TAKES, "Authorization": f"Bearer {secret}"}
         )
@@ -415,7 +422,7 @@ COLD = """
 import asyncio, sys
 from pathlib import Path
 from long_running_agents.clock import SystemClock
-from long_running_agents.server import serving
+from long_running_agents.server import serve
 from long_running_agents.server.asgi import create_app
 from long_running_agents.testing import ScriptedModel, make_app
 

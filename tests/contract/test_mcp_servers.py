@@ -13,9 +13,8 @@ from tests.contract.mcp.plain_web import plain_web
 from long_running_agents.clock import SystemClock
 from long_running_agents.config import load
 from long_running_agents.errors import Unavailable
-from long_running_agents.mcp.server import State
-from long_running_agents.mcp.servers import servers_of
-from long_running_agents.mcp.talk import CutOff, Failed, Told
+from long_running_agents.mcp.base import CallCutOff, CallFailed, CallSucceeded
+from long_running_agents.mcp.servers import McpServerState, servers_of
 from long_running_agents.testing import FrozenClock
 
 pytestmark = pytest.mark.anyio
@@ -44,7 +43,7 @@ async def opened(tmp_path):
 async def ready(servers, name):
     server = servers.named(name)
     await server.tools(patience=LONG)
-    assert server.status.state is State.READY, server.status
+    assert server.status.state is McpServerState.READY, server.status
     return server
 
 
@@ -53,13 +52,13 @@ async def test_a_program_of_the_newest_generation_is_used(opened):
 
     assert server.status.protocol == "2026-07-28"
     assert "real_add" in [offer.name for offer in server.status.listing.offers]
-    assert await server.call("add", {"a": 2, "b": 3}) == Told("5")
+    assert await server.call("add", {"a": 2, "b": 3}) == CallSucceeded("5")
     assert "boiled over" in (await server.call("refuse", {"why": "boiled over"})).text
-    assert isinstance(await server.call("refuse", {"why": "x"}), Failed)
-    assert isinstance(await server.call("add", {"a": "two"}), Failed)
-    assert isinstance(await server.call("nothing", {}), Failed)
+    assert isinstance(await server.call("refuse", {"why": "x"}), CallFailed)
+    assert isinstance(await server.call("add", {"a": "two"}), CallFailed)
+    assert isinstance(await server.call("nothing", {}), CallFailed)
     sums = [server.call("add", {"a": number, "b": 1}) for number in range(20)]
-    assert await asyncio.gather(*sums) == [Told(str(number + 1)) for number in range(20)]
+    assert await asyncio.gather(*sums) == [CallSucceeded(str(number + 1)) for number in range(20)]
     shown = (await server.call("picture", {})).text
     assert "a cat" in shown
     assert "[image, image/png, about 3000 bytes: not shown]" in shown
@@ -70,7 +69,7 @@ async def test_a_program_of_the_first_generation_is_used(opened, tmp_path):
     server = await ready(opened(plain=plain(tmp_path, {"name": "echo"})), "plain")
 
     assert server.status.protocol == "2025-06-18"
-    assert await server.call("echo", {"a": [1]}) == Told('{"a": [1]}')
+    assert await server.call("echo", {"a": [1]}) == CallSucceeded('{"a": [1]}')
 
 
 async def test_a_program_that_expects_a_greeting_first_gets_it(opened, tmp_path):
@@ -78,7 +77,7 @@ async def test_a_program_that_expects_a_greeting_first_gets_it(opened, tmp_path)
     server = await ready(opened(plain=strict), "plain")
     first = int((await server.call("who", {})).text)
     os.kill(first, signal.SIGKILL)
-    await until(lambda: server.status.state is not State.READY)
+    await until(lambda: server.status.state is not McpServerState.READY)
     second = int((await server.call("who", {})).text)
 
     # The very first one left when it was asked for its generation; later ones are not asked.
@@ -128,33 +127,33 @@ async def test_a_server_that_was_killed_between_two_calls_is_started_again(opene
     first = int((await server.call("who", {})).text)
 
     os.kill(first, signal.SIGKILL)
-    await until(lambda: server.status.state is not State.READY)
+    await until(lambda: server.status.state is not McpServerState.READY)
     second = int((await server.call("who", {})).text)
 
     assert starts(tmp_path) == [first, second]
-    assert server.status.state is State.READY
+    assert server.status.state is McpServerState.READY
 
 
 async def test_a_server_that_dies_in_a_call_leaves_it_uncertain(opened, tmp_path):
     tools = {"name": "die", "does": "die"}, {"name": "echo"}
     server = await ready(opened(plain=plain(tmp_path, *tools)), "plain")
-    assert isinstance(await server.call("echo", {}), Told)
+    assert isinstance(await server.call("echo", {}), CallSucceeded)
 
-    assert isinstance(await server.call("die", {}), CutOff)
-    assert isinstance(await server.call("echo", {}), Told)
+    assert isinstance(await server.call("die", {}), CallCutOff)
+    assert isinstance(await server.call("echo", {}), CallSucceeded)
 
 
 async def test_a_server_that_dies_of_every_call_is_started_less_and_less_often(opened, tmp_path):
     clock = FrozenClock()
     servers = opened(clock=clock, plain=plain(tmp_path, {"name": "die", "does": "die"}))
     server = await ready(servers, "plain")
-    assert isinstance(await server.call("die", {}), CutOff)
+    assert isinstance(await server.call("die", {}), CallCutOff)
 
     for _ in range(5):
         with pytest.raises(Unavailable):
             await server.call("die", {})
     await clock.advance(2)
-    assert isinstance(await server.call("die", {}), CutOff)
+    assert isinstance(await server.call("die", {}), CallCutOff)
     await clock.advance(2)
     with pytest.raises(Unavailable, match="again in 2 seconds"):
         await server.call("die", {})
@@ -169,7 +168,7 @@ async def test_a_server_that_cannot_start_is_not_started_at_every_step(opened, t
     for _ in range(5):
         assert (await server.tools()).offers == ()
 
-    assert server.status.state is State.FAILED
+    assert server.status.state is McpServerState.FAILED
     # Each attempt is made in both ways of greeting.
     assert len(starts(tmp_path)) == 2
     await clock.advance(3)
@@ -186,10 +185,10 @@ async def test_a_server_that_says_nothing_is_waited_for_only_once(opened, tmp_pa
 
     assert (await waiting).offers == ()
     assert (await server.tools()).offers == ()
-    assert server.status.state is State.STARTING
+    assert server.status.state is McpServerState.STARTING
     await until(lambda: starts(tmp_path))
     await clock.advance(30)
-    await until(lambda: server.status.state is State.FAILED)
+    await until(lambda: server.status.state is McpServerState.FAILED)
     assert server.status.reason == "it did not answer within 30 seconds"
     assert not lives(*starts(tmp_path))
 
@@ -198,7 +197,7 @@ async def test_a_call_that_takes_too_long_is_uncertain_and_the_server_stays(open
     slow = {**plain(tmp_path, {"name": "hang", "does": "hang"}), "timeout": 0.2}
     server = await ready(opened(slow=slow), "slow")
 
-    assert await server.call("hang", {}) == CutOff("no answer within 0.2 seconds")
+    assert await server.call("hang", {}) == CallCutOff("no answer within 0.2 seconds")
 
 
 async def test_a_call_that_nobody_waits_for_any_more_disturbs_no_other(opened):
@@ -207,7 +206,7 @@ async def test_a_call_that_nobody_waits_for_any_more_disturbs_no_other(opened):
     with pytest.raises(TimeoutError):
         await asyncio.wait_for(server.call("wait", {}), 0.3)
 
-    assert await server.call("add", {"a": 1, "b": 1}) == Told("2")
+    assert await server.call("add", {"a": 1, "b": 1}) == CallSucceeded("2")
 
 
 HOST = """
@@ -241,12 +240,12 @@ async def test_a_program_leaves_when_its_host_is_killed(tmp_path):
 async def test_an_answer_without_end_ends_the_conversation(opened, tmp_path):
     server = await ready(opened(plain=plain(tmp_path, {"name": "f", "does": "flood"})), "plain")
 
-    assert isinstance(await server.call("f", {}), CutOff)
+    assert isinstance(await server.call("f", {}), CallCutOff)
 
 
 async def test_tools_that_change_are_asked_for_again(opened, tmp_path):
     server = await ready(opened(plain=plain(tmp_path, {"name": "grow", "does": "grow"})), "plain")
-    assert await server.call("grow", {}) == Told("grown")
+    assert await server.call("grow", {}) == CallSucceeded("grown")
 
     await server.tools()
 
@@ -297,7 +296,7 @@ async def test_what_cannot_be_started_says_why(opened, given, reason):
     server = opened(x=given, environ={"PATH": os.environ["PATH"]}).named("x")
 
     assert (await server.tools(patience=LONG)).offers == ()
-    assert server.status.state is State.FAILED
+    assert server.status.state is McpServerState.FAILED
     assert reason in server.status.reason
 
 
@@ -307,8 +306,8 @@ async def test_a_server_at_an_address_is_used_with_its_headers(opened):
         servers = opened(environ={"WEB_TOKEN": "abcdef"}, web=web)
         server = await ready(servers, "web")
 
-        assert await server.call("add", {"a": 2, "b": 3}) == Told("5")
-        assert isinstance(await server.call("refuse", {"why": "no"}), Failed)
+        assert await server.call("add", {"a": 2, "b": 3}) == CallSucceeded("5")
+        assert isinstance(await server.call("refuse", {"why": "no"}), CallFailed)
         assert "heard /mcp Bearer abcdef" in process.stdout.readline()
 
 
@@ -316,25 +315,25 @@ async def test_a_server_at_an_address_may_be_restarted(opened):
     clock = FrozenClock()
     with web_server() as (url, _):
         server = await ready(opened(clock=clock, web={"url": f"{url}/mcp"}), "web")
-        assert isinstance(await server.call("add", {"a": 1, "b": 1}), Told)
+        assert isinstance(await server.call("add", {"a": 1, "b": 1}), CallSucceeded)
     port = url.rpartition(":")[2]
-    assert isinstance(await server.call("add", {"a": 1, "b": 1}), CutOff)
+    assert isinstance(await server.call("add", {"a": 1, "b": 1}), CallCutOff)
     with pytest.raises(Unavailable):
         await server.call("add", {"a": 1, "b": 1})
     with web_server(port):
         await clock.advance(300)
-        assert isinstance(await server.call("add", {"a": 1, "b": 1}), Told)
+        assert isinstance(await server.call("add", {"a": 1, "b": 1}), CallSucceeded)
 
 
 async def test_an_address_that_has_forgotten_us_is_greeted_again_and_called_once(opened):
     async with plain_web() as (web, url):
         server = await ready(opened(web={"url": url}), "web")
         assert server.status.protocol == "2025-03-26"
-        assert await server.call("count", {}) == Told("1")
+        assert await server.call("count", {}) == CallSucceeded("1")
 
         web.known.clear()
 
-        assert await server.call("count", {}) == Told("2")
+        assert await server.call("count", {}) == CallSucceeded("2")
         assert (web.greeted, web.counted) == (2, 2)
         assert web.known == {"2"}
         await server.close()
@@ -347,7 +346,7 @@ async def test_headers_do_not_follow_a_redirect_to_somebody_else(opened):
         server = opened(web=web).named("web")
         await server.tools(patience=LONG)
 
-        assert server.status.state is State.FAILED
+        assert server.status.state is McpServerState.FAILED
         process.terminate()
         assert process.stdout.read() == ""
 
@@ -357,4 +356,4 @@ async def test_an_answer_at_an_address_has_a_largest_size(opened):
         server = opened(web={"url": f"{url}/flood"}).named("web")
         await server.tools(patience=LONG)
 
-        assert server.status.state is State.FAILED
+        assert server.status.state is McpServerState.FAILED

@@ -23,7 +23,7 @@ TOOL = {
 @asynccontextmanager
 async def talking(home, *replies, **options):
     """A served home, its model, and OpenAI's client for it."""
-    model = ScriptedModel(list(replies))
+    model = options.pop("model", None) or ScriptedModel(list(replies))
     async with (
         served(home, model=model, **options) as (app, http),
         openai.AsyncOpenAI(base_url=str(http.base_url.join("/v1")), api_key="none") as client,
@@ -123,7 +123,7 @@ async def test_errors_are_the_ones_the_client_knows(tmp_path):
             await create(model="lra", messages=[user("x")], n=2)
         assert wrong.value.param == "n"
         picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64,xx"}}
-        with pytest.raises(openai.BadRequestError, match="only text is understood"):
+        with pytest.raises(openai.BadRequestError, match="not valid base64"):
             await create(model="lra", messages=[{"role": "user", "content": [picture]}])
         for stream in (False, True):
             with pytest.raises(openai.InternalServerError) as down:

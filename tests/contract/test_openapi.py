@@ -15,9 +15,9 @@ from tests.integration.server.skills import SHOUT
 
 from long_running_agents.clock import SystemClock
 from long_running_agents.domain.ids import SessionId
-from long_running_agents.domain.memory import Draft, Viewer
-from long_running_agents.domain.skill import Brought, Origin
-from long_running_agents.domain.skill import Draft as Skill
+from long_running_agents.domain.memory import MemoryDraft, Viewer
+from long_running_agents.domain.skill import SkillCreator, SkillOrigin
+from long_running_agents.domain.skill import SkillDraft as Skill
 from long_running_agents.server.asgi import create_app
 from long_running_agents.testing import Rule, Script, ScriptedModel, call, make_app, say
 
@@ -32,6 +32,7 @@ CHECKS = [
     checks.response_schema_conformance,
 ]
 EXAMPLES = 12
+PULL = ("post", "/api/models/pull")
 SCRIPT = Script(
     [
         Rule("herons", (call("create_task", title="Count"), say("Two herons."))),
@@ -55,9 +56,11 @@ def server(home):
         async with make_app(home, model=model) as app:
             turn = await app.turns.start(SessionId("known"), "How many herons?")
             await app.turns.settled(turn.id)
-            await app.memories.write(Viewer(owner="me"), Draft(content="The heron eats frogs."))
+            await app.memories.write(
+                Viewer(owner="me"), MemoryDraft(content="The heron eats frogs.")
+            )
             app.hands.of("me").workspace.write("notes/herons.md", b"Two.")
-            draft = Skill(source=SHOUT, brought=Brought(origin=Origin.PERSON))
+            draft = Skill(source=SHOUT, brought=SkillOrigin(origin=SkillCreator.PERSON))
             await app.workshop.library.create(draft, enable=True, by="person")
             async with listening_app(create_app(app, SystemClock())) as address:
                 done.extend([address, asyncio.get_running_loop(), asyncio.Event()])
@@ -66,18 +69,18 @@ def server(home):
 
     thread = threading.Thread(target=asyncio.run, args=[serve()])
     thread.start()
-    assert ready.wait(30)
+    assert ready.wait(300)
     try:
         yield done[0]
     finally:
         done[1].call_soon_threadsafe(done[2].set)
-        thread.join(30)
+        thread.join(300)
 
 
 @pytest.fixture(scope="module")
 def described(tmp_path_factory):
     with server(tmp_path_factory.mktemp("home")) as address:
-        yield schemathesis.openapi.from_url(f"{address}/openapi.json")
+        yield schemathesis.openapi.from_url(f"{address}/openapi.json", timeout=120)
 
 
 def attack(operation, mode, examples):
@@ -98,16 +101,21 @@ def attack(operation, mode, examples):
                 case.path_parameters[name] = value
         if "path" in (case.query or {}) and data.draw(st.booleans()):
             case.query["path"] = data.draw(st.sampled_from(PATHS))
-        case.call_and_validate(checks=CHECKS)
+        if isinstance(case.body, dict) and isinstance(case.body.get("base_url"), str):
+            # Made up addresses are not ours to ask.
+            case.body["base_url"] = "http://127.0.0.1:9"
+        case.call_and_validate(checks=CHECKS, timeout=120)
 
     send()
 
 
-@pytest.mark.timeout(180)
+@pytest.mark.timeout(1800)
 @pytest.mark.parametrize("mode", list(GenerationMode))
 def test_nothing_that_is_sent_breaks_the_server_or_what_it_says_of_itself(described, mode):
     failures = []
     operations = [result.ok() for result in described.get_all_operations()]
+    # That would fetch half a gigabyte.
+    operations = [each for each in operations if (each.method, each.path) != PULL]
     # What is deleted is known no more to those that come after.
     for operation in sorted(operations, key=lambda each: each.method == "delete"):
         try:

@@ -190,6 +190,9 @@ CASES = {
     Quirk.NO_STREAMED_CALLS: [
         (asking("call", stream=True), lambda a: not a.text and not a.calls and a.finish == "stop"),
     ],
+    Quirk.STREAM_IGNORED: [
+        (asking("call", stream=True), lambda a: a.message.get("tool_calls") and not a.deltas),
+    ],
     Quirk.NO_USAGE: [
         (asking("say"), lambda a: a.usage is None),
         (

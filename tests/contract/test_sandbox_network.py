@@ -5,11 +5,11 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from long_running_agents.addresses import is_public
 from long_running_agents.clock import SystemClock
+from long_running_agents.net.addresses import is_public
+from long_running_agents.net.proxy import EgressProxy
+from long_running_agents.sandbox.base import SandboxSpec
 from long_running_agents.sandbox.bubblewrap import BubblewrapBackend
-from long_running_agents.sandbox.proxy import Proxy
-from long_running_agents.sandbox.spec import SandboxSpec
 
 pytestmark = pytest.mark.anyio
 
@@ -59,7 +59,7 @@ async def site():
 @asynccontextmanager
 async def proxied(tmp_path, allowed, resolve, public=lambda _: True):
     """A proxy, and a way to speak to it as a client would."""
-    proxy = Proxy(allowed, tmp_path / "proxy.sock", resolve=resolve, public=public)
+    proxy = EgressProxy(allowed, tmp_path / "proxy.sock", resolve=resolve, public=public)
     await proxy.open()
 
     async def say(request):
@@ -110,6 +110,16 @@ async def test_code_gets_through_to_what_is_allowed_and_reads_why_it_does_not():
         assert "other.example" in refused
         assert "not on the sandbox's allow-list" in refused
     assert not direct.success
+
+
+async def test_the_way_out_is_not_taken_for_a_process_that_hides_its_memory():
+    spec = SandboxSpec(network=("allowed.example",))
+    sandbox = await BubblewrapBackend(SystemClock(), use_cgroup=False).create(spec)
+    # Longer than the memory is watched without a result.
+    found = await sandbox.shell("sleep 1; echo done")
+    await sandbox.destroy()
+
+    assert found.stdout == "done\n"
 
 
 @pytest.mark.parametrize(

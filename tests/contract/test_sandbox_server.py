@@ -13,16 +13,15 @@ from tests.contract.sandboxes import KEY, served
 
 from long_running_agents.clock import SystemClock
 from long_running_agents.errors import SandboxUnavailable, UsageError
+from long_running_agents.sandbox.base import MEGABYTE, Probe, SandboxLimits, SandboxSpec
 from long_running_agents.sandbox.bubblewrap import BubblewrapBackend
-from long_running_agents.sandbox.port import Probe
+from long_running_agents.sandbox.manager import Sandboxes
 from long_running_agents.sandbox.remote import RemoteBackend
-from long_running_agents.sandbox.sandboxes import Sandboxes
 from long_running_agents.sandbox.server import create_app
-from long_running_agents.sandbox.spec import MEGABYTE, Limits, SandboxSpec
 
 pytestmark = pytest.mark.anyio
 
-USUAL = SandboxSpec(limits=Limits(memory=256 * MEGABYTE), network=("example.org",))
+USUAL = SandboxSpec(limits=SandboxLimits(memory=256 * MEGABYTE), network=("example.org",))
 
 
 class Nothing:
@@ -186,7 +185,10 @@ async def test_the_health_of_a_server_is_its_clients_probe(client):
     good = await asyncio.to_thread(RemoteBackend(str(client.base_url), KEY).probe)
     wrong = await asyncio.to_thread(RemoteBackend(str(client.base_url), "wrong").probe)
     nobody = await asyncio.to_thread(RemoteBackend("http://127.0.0.1:9", KEY).probe)
+    keyless = await asyncio.to_thread(RemoteBackend(str(client.base_url), "").probe)
 
+    assert not keyless.ok
+    assert "no SANDBOX_API_KEY" in keyless.reason
     assert good.ok
     assert "seccomp" in good.isolation
     assert not wrong.ok
@@ -231,5 +233,6 @@ async def test_both_commands_serve_and_leave_nothing_behind(words):
     await server.communicate()
 
     assert result.display[0]["text/plain"] == "42"
+    assert result.elsewhere
     assert (await sandbox.execute("1")).error.name == "SandboxDied"
     await sandbox.destroy()

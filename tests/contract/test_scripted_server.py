@@ -159,11 +159,11 @@ async def test_a_hanging_reply_ends_when_the_client_goes():
 
 
 async def test_leaving_the_server_drops_the_clients_that_still_wait():
-    async with httpx2.AsyncClient(trust_env=False, timeout=30) as client:
+    async with httpx2.AsyncClient(trust_env=False, timeout=300) as client:
         async with ScriptedServer(script(hang(times=None))) as server:
             url = f"{server.url}/chat/completions"
             waiting = asyncio.create_task(client.post(url, json=asking("x")))
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(200):
                 while not server.requests:  # noqa: ASYNC110 - a silent server can only be watched
                     await asyncio.sleep(0)
         with pytest.raises(httpx2.HTTPError):
@@ -221,7 +221,7 @@ async def test_the_script_can_be_replaced_which_forgets_the_failures_served():
 
     assert statuses == [500, 200, 500]
     assert refused.status_code == 400
-    assert "expected list" in refused.json()["error"]["message"]
+    assert "valid array" in refused.json()["error"]["message"]
 
 
 async def test_a_key_can_be_required():
@@ -249,7 +249,7 @@ def test_it_runs_as_a_process_until_it_is_told_to_stop(tmp_path):
     command = [
         sys.executable,
         "-m",
-        "long_running_agents.testing.model_server",
+        "long_running_agents.testing.scripted_server",
         "--script",
         str(path),
     ]
@@ -260,7 +260,7 @@ def test_it_runs_as_a_process_until_it_is_told_to_stop(tmp_path):
         url = line.removeprefix("listening on ").strip()
         answer = httpx2.post(f"{url}/chat/completions", json=asking("x"), trust_env=False)
         process.send_signal(signal.SIGTERM)
-        rest, _ = process.communicate(timeout=10)
+        rest, _ = process.communicate(timeout=300)
 
     assert line.startswith("listening on http://127.0.0.1:")
     assert url.endswith("/v1")
@@ -272,20 +272,9 @@ def test_it_runs_as_a_process_until_it_is_told_to_stop(tmp_path):
     ("arguments", "message"), [(["--quirk", "x"], "is no quirk"), ([], "--script")]
 )
 def test_a_wrong_command_line_is_explained(tmp_path, arguments, message, capsys):
-    from long_running_agents.testing.model_server import main  # noqa: PLC0415
+    from long_running_agents.testing.scripted_server import main  # noqa: PLC0415
 
     with pytest.raises(SystemExit):
         main(["--script", str(tmp_path / "none.json"), *arguments])
 
     assert message in capsys.readouterr().err
-
-
-def test_without_its_libraries_the_server_names_what_to_install():
-    code = (
-        "import sys; sys.modules['starlette.applications'] = None\n"
-        "from long_running_agents.testing import Script, ScriptedServer\n"
-        "ScriptedServer(Script(()))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-
-    assert "pip install 'long-running-agents[testing]'" in done.stderr

@@ -4,15 +4,14 @@ import pytest
 
 from long_running_agents.clock import SystemClock
 from long_running_agents.errors import LimitReached, UsageError
-from long_running_agents.sandbox.errand import Bounds
-from long_running_agents.sandbox.files import Search, found
-from long_running_agents.sandbox.globbing import matcher
-from long_running_agents.sandbox.searching import search
-from long_running_agents.sandbox.workspace import Workspace
+from long_running_agents.sandbox.subprocess import ProcessBounds
+from long_running_agents.workspace.files import FileSearch, found
+from long_running_agents.workspace.search import matcher, search
+from long_running_agents.workspace.workspace import Workspace
 
 pytestmark = pytest.mark.anyio
 
-WIDE = Bounds(seconds=60.0, memory=1 << 30)
+WIDE = ProcessBounds(seconds=60.0, memory=1 << 30)
 
 
 @pytest.mark.parametrize(
@@ -41,7 +40,7 @@ def test_stars_mean_what_people_mean_by_them(glob, yes, no):
 
 
 def asked(**wanted):
-    return Search(
+    return FileSearch(
         **{"pattern": "", "glob": "**", "path": ".", "ignore_case": False, "most": 100, **wanted}
     )
 
@@ -114,7 +113,7 @@ async def test_a_pattern_that_is_none_is_explained(workspace, pattern):
 async def test_a_pattern_that_never_ends_is_ended(workspace):
     (workspace.root / "b.txt").write_text("a" * 40 + "!")
     (workspace.root / "a.txt").write_text("aaa")
-    short = Bounds(seconds=2.0, memory=1 << 30)
+    short = ProcessBounds(seconds=2.0, memory=1 << 30)
 
     lines = await told(workspace, short, pattern="^(a+)+$", glob="*.txt")
 
@@ -127,7 +126,7 @@ async def test_a_pattern_that_never_ends_is_ended(workspace):
 
 
 async def test_a_pattern_that_swells_is_ended(workspace):
-    small = Bounds(seconds=20.0, memory=96 << 20)
+    small = ProcessBounds(seconds=20.0, memory=96 << 20)
 
     with pytest.raises((LimitReached, UsageError)):
         await told(workspace, small, pattern="|".join(f"(?:a{n}b?){{1,9}}" for n in range(60_000)))

@@ -10,7 +10,7 @@ import httpx2
 import pytest
 
 from long_running_agents.testing import Rule, Script, call, say
-from long_running_agents.testing.model_process import scripted_process
+from long_running_agents.testing.scripted_server import scripted_process
 
 SCRIPT = Script(
     (
@@ -39,11 +39,11 @@ def serving(home):
         line = server.stdout.readline()
         assert line.startswith(SAYS), line
         address = line.removeprefix(SAYS).strip()
-        with httpx2.Client(base_url=address, timeout=30, trust_env=False) as client:
+        with httpx2.Client(base_url=address, timeout=300, trust_env=False) as client:
             yield client
     finally:
         server.send_signal(signal.SIGINT)
-        server.communicate(timeout=30)
+        server.communicate(timeout=300)
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +74,7 @@ def ask_once(home):
         env=environment_of(home),
         check=True,
         capture_output=True,
-        timeout=60,
+        timeout=300,
     )
 
 
@@ -135,10 +135,13 @@ def test_recent_activity(client):
 def test_models_are_listed_and_switched(client):
     found = ok(client.get("/api/models"))
     assert found["current"] == "custom:scripted"
-    choice = {"provider": "lmstudio", "model_id": "your-model-id"}
+    nobody = {"provider": "lmstudio", "model_id": "your-model-id"}
+    refused = client.post("/api/models/select", json=nobody)
+    assert (refused.status_code, refused.json()["code"]) == (422, "unreachable")
+    assert ok(client.get("/api/models"))["current"] == "custom:scripted"
+    choice = {"provider": "custom", "model_id": "scripted"}
     done = ok(client.post("/api/models/select", json=choice))
-    assert done["model"] == "lmstudio:your-model-id"
-    assert ok(client.get("/api/models"))["current"] == "lmstudio:your-model-id"
+    assert done["model"] == "custom:scripted"
     unknown = client.post("/api/models/select", json={"provider": "nobody", "model_id": "x"})
     assert unknown.status_code == 400
     assert unknown.json()["hint"]

@@ -94,7 +94,7 @@ async def test_activity_of_all_sessions(address):
 
 
 async def test_blocking_chat(address):
-    async with httpx2.AsyncClient(base_url=address, timeout=60) as client:
+    async with httpx2.AsyncClient(base_url=address, timeout=300) as client:
         usual = await client.post("/api/chat/my-session", json={"message": "show my files"})
         deep = await client.post(
             "/api/chat/my-session", json={"message": "hello", "mode": "deep_work"}

@@ -9,7 +9,7 @@ from tests.attacks import skilled
 from tests.attacks.skilled import Skilled
 from tests.attacks.stage import Stage
 
-from long_running_agents.sandbox import users
+from long_running_agents.sandbox import kernel_sandbox
 from long_running_agents.testing import ScriptedModel, call, make_app, say
 
 pytestmark = pytest.mark.anyio
@@ -19,7 +19,7 @@ CASES = {case.id: case for case in skilled.cases()}
 
 @pytest.fixture
 def stage(monkeypatch):
-    spare = users.borrow() if os.geteuid() == 0 else None
+    spare = kernel_sandbox.borrow() if os.geteuid() == 0 else None
     stage = Stage(None if spare is None else spare.uid)
     for name, value in stage.environment.items():
         monkeypatch.setenv(name, value)

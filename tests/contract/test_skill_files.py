@@ -6,7 +6,7 @@ import pytest
 from tests.contract.test_skill_turns import AUTO, DOUBLE, MAKE, results
 from tests.integration.stories import ended, hands
 
-from long_running_agents.domain.skill import Kind
+from long_running_agents.domain.skill import SkillKind
 from long_running_agents.errors import Busy
 from long_running_agents.testing import ScriptedModel, call, make_app, say
 
@@ -102,7 +102,7 @@ async def test_a_guide_is_read_after_a_yes_and_not_any_more_when_it_has_changed(
         await app.workshop.filing.settled()
         library = app.workshop.library
         skill = await library.get("release-notes")
-        assert (skill.kind, skill.state) == (Kind.GUIDE, "proposed")
+        assert (skill.kind, skill.state) == (SkillKind.GUIDE, "proposed")
         assert "read_skill" not in model.tools_offered[0]
         await library.approve("release-notes", by="person")
         text, file = await results(app, await ended(app, "Read it"))

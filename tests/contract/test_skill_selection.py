@@ -6,7 +6,7 @@ import pytest
 from tests.contract.skills.shelf import WeighingModel, shelve
 from tests.integration.stories import ended
 
-from long_running_agents.domain.skill import Brought, Origin
+from long_running_agents.domain.skill import SkillCreator, SkillOrigin
 from long_running_agents.errors import SkillFailed
 from long_running_agents.store import ledger
 from long_running_agents.testing import call, make_app, say
@@ -28,7 +28,9 @@ async def asked(home, count, *replies, prompt="Sort my wires and my lamps, pleas
 async def fail(library, name):
     """Call a skill that cannot but fail."""
     with pytest.raises(SkillFailed):
-        await library.call(name, {"items": []}, where=Brought(origin=Origin.MODEL), context={})
+        await library.call(
+            name, {"items": []}, where=SkillOrigin(origin=SkillCreator.MODEL), context={}
+        )
 
 
 async def test_a_request_with_a_thousand_skills_is_hardly_larger_than_one_with_ten(tmp_path):
@@ -58,12 +60,12 @@ async def test_all_skills_are_read_anew_when_a_failure_has_disabled_one_and_not_
     async with make_app(tmp_path, model=WeighingModel([]), agent__skills__failures=2) as app:
         await shelve(app, 2, body="raise ValueError('no')")
         library = app.workshop.library
-        begun = await library.shelf()
+        begun = await library.index()
         broken, other = (version.name for version in begun.versions)
         await fail(library, broken)
-        after_one = await library.shelf()
+        after_one = await library.index()
         await fail(library, broken)
-        after_two = await library.shelf()
+        after_two = await library.index()
 
     assert after_one is begun
     assert [version.name for version in after_two.versions] == [other]

@@ -5,10 +5,10 @@ import json
 import pytest
 from tests.integration.stories import SESSION, ended, told
 
+from long_running_agents.domain.approval import GrantDuration
 from long_running_agents.domain.events import ApprovalRequested, SkillChanged
-from long_running_agents.domain.grant import Lasting
 from long_running_agents.domain.ids import SessionId
-from long_running_agents.domain.skill import Brought, Draft, Origin, Standing
+from long_running_agents.domain.skill import SkillApproval, SkillCreator, SkillDraft, SkillOrigin
 from long_running_agents.domain.turn import TurnStatus
 from long_running_agents.errors import SandboxUnavailable
 from long_running_agents.store import ledger
@@ -114,7 +114,7 @@ async def test_a_no_is_a_no_to_the_version(tmp_path):
         await app.turns.answer(asked.approval_id, allowed=False, reason="not this")
         turn = await app.turns.settled(turn.id)
         assert "not this" in (await results(app, turn))[0]
-        assert (await app.workshop.library.version("double")).standing is Standing.REJECTED
+        assert (await app.workshop.library.version("double")).standing is SkillApproval.REJECTED
         again = await ended(app, "Try once more")
         assert "was rejected as it is" in (await results(app, again))[0]
 
@@ -132,7 +132,7 @@ async def test_a_session_may_grant_what_comes_later_in_it(tmp_path):
     async with make_app(tmp_path, model=model) as app:
         turn = await ended(app, "Make both")
         [asked] = await told(app, ApprovalRequested)
-        await app.turns.answer(asked.approval_id, allowed=True, lasting=Lasting.SESSION)
+        await app.turns.answer(asked.approval_id, allowed=True, lasting=GrantDuration.SESSION)
         turn = await app.turns.settled(turn.id)
         assert turn.answer == "9"
         assert len(await told(app, ApprovalRequested)) == 1
@@ -243,7 +243,7 @@ async def test_an_earlier_version_does_not_take_the_place_of_the_one_in_use_by_i
         await app.turns.answer(asked.approval_id, allowed=False)
         assert (await app.turns.settled(turn.id)).answer == "As is."
         assert (await library.get("double")).uses(2)
-        assert (await library.version("double", 1)).standing is Standing.APPROVED
+        assert (await library.version("double", 1)).standing is SkillApproval.APPROVED
 
 
 async def test_wrong_arguments_are_refused_before_anything_runs_and_do_not_count(tmp_path):
@@ -255,10 +255,10 @@ async def test_wrong_arguments_are_refused_before_anything_runs_and_do_not_count
 
 
 async def test_without_walls_no_skill_is_called_unless_somebody_watches(tmp_path):
-    person = Brought(origin=Origin.PERSON)
+    person = SkillOrigin(origin=SkillCreator.PERSON)
     async with make_app(tmp_path, model=ScriptedModel([]), sandbox__unsafe_local=True) as app:
         library = app.workshop.library
-        await library.create(Draft(source=DOUBLE, brought=person), enable=True, by="person")
+        await library.create(SkillDraft(source=DOUBLE, brought=person), enable=True, by="person")
         four = {"number": 4}
         assert (await library.call("double", four, where=person, context={})).value == 8
         with pytest.raises(SandboxUnavailable, match="nobody is there"):

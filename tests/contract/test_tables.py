@@ -20,9 +20,8 @@ from long_running_agents.errors import (
     PathRefused,
     UsageError,
 )
-from long_running_agents.sandbox.tables.question import Look, Question
-from long_running_agents.sandbox.tables.viewing import check_installed, view
-from long_running_agents.sandbox.workspace import Workspace
+from long_running_agents.workspace.tables import Look, TableQuery, check_installed, view
+from long_running_agents.workspace.workspace import Workspace
 
 pytestmark = pytest.mark.anyio
 
@@ -93,7 +92,7 @@ def table(request, workspace):
 
 
 async def asked(workspace, path, **question):
-    return await view(workspace, path, Question(**question), SystemClock())
+    return await view(workspace, path, TableQuery(**question), SystemClock())
 
 
 def cells(told):
@@ -294,7 +293,7 @@ async def test_a_bomb_is_refused_by_its_size(workspace):
 async def test_time_and_memory_are_bounded(workspace):
     text = "a,b\n" + "".join(f"{n},{'x' * 50}{n}\n" for n in range(200_000))
     (workspace.root / "a.csv").write_text(text)
-    question = Question(look=Look.DESCRIBE)
+    question = TableQuery(look=Look.DESCRIBE)
 
     with pytest.raises(LimitReached, match=r"longer than 0\.01 seconds"):
         await view(workspace, "a.csv", question, SystemClock(), seconds=0.01)

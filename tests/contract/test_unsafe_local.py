@@ -9,14 +9,13 @@ from tests.contract.sandboxes import opened
 
 from long_running_agents.clock import SystemClock
 from long_running_agents.config.settings import SandboxSettings
-from long_running_agents.sandbox import opening
-from long_running_agents.sandbox.result import Failure
-from long_running_agents.sandbox.spec import MEGABYTE, Limits, SandboxSpec
-from long_running_agents.sandbox.watcher import living
+from long_running_agents.sandbox import factory
+from long_running_agents.sandbox.base import MEGABYTE, FailureName, SandboxLimits, SandboxSpec
+from long_running_agents.sandbox.limits import living
 
 pytestmark = pytest.mark.anyio
 
-SMALL = Limits(timeout=20, memory=256 * MEGABYTE, workspace_bytes=32 * MEGABYTE)
+SMALL = SandboxLimits(timeout=20, memory=256 * MEGABYTE, workspace_bytes=32 * MEGABYTE)
 
 
 @pytest.fixture
@@ -59,7 +58,7 @@ async def test_cells_keep_their_names_and_are_undone_all_the_same(sandbox):
     await sandbox.execute("x = 1")
     hung = await sandbox.execute("x = 2\nwhile True: pass", 0.5)
 
-    assert hung.error.name == Failure.TIMEOUT
+    assert hung.error.name == FailureName.TIMEOUT
     assert hung.rolled_back
     assert (await sandbox.execute("x")).display[0]["text/plain"] == "1"
     assert (await sandbox.shell("pwd")).stdout.strip() == str(sandbox.workspace.root)
@@ -77,7 +76,7 @@ async def test_no_secret_of_ours_is_in_its_environment(monkeypatch):
 async def test_a_full_workspace_ends_the_call(sandbox):
     full = await sandbox.shell("for i in $(seq 20); do head -c 8M /dev/zero > f$i; done; sleep 9")
 
-    assert full.error.name == Failure.DISK
+    assert full.error.name == FailureName.DISK
 
 
 def running(processes):
@@ -99,7 +98,7 @@ async def test_a_destroyed_one_leaves_no_process_behind(sandbox):
 
 
 def names(**settings):
-    found = opening.backends(SandboxSettings(**settings), {}, SystemClock())
+    found = factory.backends(SandboxSettings(**settings), {}, SystemClock())
     return [backend.name for backend in found]
 
 
@@ -110,8 +109,8 @@ def test_nobody_gets_it_without_asking_for_it():
 
 
 def test_a_server_never_offers_it():
-    served = opening.served(SandboxSettings(unsafe_local=True))
+    served = factory.served(SandboxSettings(unsafe_local=True))
 
     assert "unsafe-local" not in [
-        backend.name for backend in opening.backends(served, {}, SystemClock())
+        backend.name for backend in factory.backends(served, {}, SystemClock())
     ]

@@ -1,10 +1,9 @@
 """The same stories for every vector index: the built-in one, and the real ChromaDB."""
 
 import os
-import sqlite3
 import subprocess
 import sys
-from contextlib import asynccontextmanager, closing
+from contextlib import asynccontextmanager
 
 import numpy as np
 import pytest
@@ -13,15 +12,13 @@ from tests.unit.store.house import house
 
 from long_running_agents.app import open_memories
 from long_running_agents.config import load
-from long_running_agents.domain.memory import Draft, Kind, Query, Scope, Viewer
+from long_running_agents.domain.memory import MemoryDraft, MemoryKind, MemoryScope, Query, Viewer
 from long_running_agents.errors import ConfigError
 from long_running_agents.memory import chroma
 from long_running_agents.memory.chroma import ChromaIndex
-from long_running_agents.memory.embedding.port import unit
-from long_running_agents.memory.formats import Format
-from long_running_agents.memory.importing import import_file
-from long_running_agents.memory.memories import Memories
-from long_running_agents.memory.vector_index import BuiltInIndex
+from long_running_agents.memory.embedding.base import unit
+from long_running_agents.memory.service import MemoryService
+from long_running_agents.memory.vectors import BuiltInIndex
 from long_running_agents.testing import FakeEmbedder, FrozenClock
 
 pytestmark = pytest.mark.anyio
@@ -53,7 +50,7 @@ async def opened(kind, folder, *, home="home", embedder=None):
     """Memories with an index of a kind."""
     index = Watched(ChromaIndex(folder / "chroma") if kind == "chroma" else BuiltInIndex())
     async with house(folder / home) as database:
-        yield Memories(database, embedder or FakeEmbedder(), FrozenClock(NOON), index)
+        yield MemoryService(database, embedder or FakeEmbedder(), FrozenClock(NOON), index)
 
 
 @pytest.fixture(params=["built-in", "chroma"])
@@ -98,7 +95,7 @@ async def test_the_nearest_are_those_that_an_exact_comparison_finds(kind, tmp_pa
 
 async def compare_with_exact(memories):
     texts = sentences(400)
-    stored = await memories.write_many(ME, [Draft(content=text) for text in texts])
+    stored = await memories.write_many(ME, [MemoryDraft(content=text) for text in texts])
     embedder = memories.embedder
     vectors = (await embedder.documents(texts)).astype(np.float16).astype(np.float32)
 
@@ -129,21 +126,23 @@ async def test_nothing_of_another_owner_is_near(memories):
 
 async def test_what_may_be_seen_is_found_behind_a_crowd_of_what_may_not(memories):
     crowd = [
-        Draft(content=f"boat storm {number}", scope=Scope.SESSION, session_id="s1")
+        MemoryDraft(content=f"boat storm {number}", scope=MemoryScope.SESSION, session_id="s1")
         for number in range(900)
     ]
     await memories.write_many(ME, crowd)
-    few = await memories.write_many(ME, [Draft(content=f"gull {number}") for number in range(5)])
+    few = await memories.write_many(
+        ME, [MemoryDraft(content=f"gull {number}") for number in range(5)]
+    )
     await memories.refill()
 
     assert sorted(await near(memories, "boat storm")) == [memory.id for memory in few]
 
 
 async def test_a_filter_is_applied_before_the_nearest_are_chosen(memories):
-    await memories.write_many(ME, [Draft(content=f"boat storm {n}") for n in range(200)])
-    note = await fact(memories, "gull on the island", kind=Kind.NOTE)
+    await memories.write_many(ME, [MemoryDraft(content=f"boat storm {n}") for n in range(200)])
+    note = await fact(memories, "gull on the island", kind=MemoryKind.NOTE)
 
-    assert await near(memories, "boat storm", kinds=frozenset({Kind.NOTE})) == [note.id]
+    assert await near(memories, "boat storm", kinds=frozenset({MemoryKind.NOTE})) == [note.id]
 
 
 async def test_a_memory_is_near_as_soon_as_it_is_written(memories):
@@ -200,7 +199,7 @@ async def test_another_embedder_has_its_own_vectors(kind, tmp_path):
 
 async def test_it_finds_the_same_after_it_was_closed(kind, tmp_path):
     async with opened(kind, tmp_path) as memories:
-        await memories.write_many(ME, [Draft(content=text) for text in sentences(300)])
+        await memories.write_many(ME, [MemoryDraft(content=text) for text in sentences(300)])
         before = await near(memories, "boat in the storm")
     async with opened(kind, tmp_path) as memories:
         assert await near(memories, "boat in the storm") == before
@@ -232,7 +231,7 @@ def collection(memories):
 
 
 async def many(memories, count=1200, seed=1):
-    await memories.write_many(ME, [Draft(content=text) for text in sentences(count, seed)])
+    await memories.write_many(ME, [MemoryDraft(content=text) for text in sentences(count, seed)])
 
 
 async def test_it_is_really_asked(tmp_path):
@@ -320,7 +319,7 @@ async def test_changes_that_nobody_knows_any_more_lead_to_a_new_collection(tmp_p
         await near(memories, "boat")
     async with opened("built-in", tmp_path) as memories:
         await forget(memories, 1, 2, 3)
-        await memories.database.write(lambda tx: chroma.memory_entries.prune(tx, 1))
+        await memories.database.write(lambda tx: chroma.memory_index.prune(tx, 1))
     async with opened("chroma", tmp_path) as memories:
         await near(memories, "boat")
 
@@ -396,21 +395,3 @@ def test_it_asks_no_network_and_fetches_no_model(tmp_path):
     assert (done.returncode, done.stdout, done.stderr) == (0, "[1]\n", "")
     assert list(person.rglob("*.onnx")) == []
     assert list(person.rglob("chroma")) == []
-
-
-async def test_documents_of_a_real_chroma_folder_are_imported(tmp_path):
-    client = chroma._client(tmp_path / "chroma_db")
-    made = client.get_or_create_collection("agent_memory", embedding_function=None)
-    made.add(
-        ids=["a", "b"],
-        embeddings=np.eye(2, 8, dtype=np.float32),
-        documents=["Lisbon is home.", "Rex barks."],
-        metadatas=[{"session_id": "ab12", "type": "fact"}, {"session_id": "ab12", "type": "note"}],
-    )
-    async with opened("built-in", tmp_path) as memories:
-        imported = await import_file(memories, ME, tmp_path / "chroma_db")
-
-        assert (imported.form, imported.added) == (Format.CHROMA, 2)
-        assert (await found(memories, "Lisbon"))[0] == "Lisbon is home."
-    with closing(sqlite3.connect(tmp_path / "chroma_db" / "chroma.sqlite3")) as connection:
-        assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)

@@ -21,10 +21,9 @@ from tests.contract.hostile_web import (
 
 from long_running_agents.errors import AddressRefused, Denied, LimitReached, Unavailable, UsageError
 from long_running_agents.testing import FrozenClock
-from long_running_agents.web.converting import Converter
+from long_running_agents.web.convert import Converter
 from long_running_agents.web.curl import CurlTransport
-from long_running_agents.web.fetching import Fetcher, Manners, Network
-from long_running_agents.web.limits import Limits
+from long_running_agents.web.fetch import Fetcher, Manners, Network, PageLimits
 from long_running_agents.web.web import Web
 
 pytestmark = pytest.mark.anyio
@@ -69,7 +68,7 @@ class Visitor:
         )
         fetcher = Fetcher(
             self._transport, self.clock, manners=self._manners, network=network,
-            limits=Limits(**{"timeout": 10.0, "total": 30.0, **limits}),
+            limits=PageLimits(**{"timeout": 10.0, "total": 30.0, **limits}),
         )  # fmt: skip
         return Web(fetcher, Converter(seconds=20.0), lambda: None, None, self.clock)
 

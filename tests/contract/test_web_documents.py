@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from long_running_agents.errors import Unavailable
-from long_running_agents.web.converting import Converter
+from long_running_agents.web.convert import Converter
 
 pytestmark = pytest.mark.anyio
 
@@ -54,10 +54,8 @@ def environment_of(words):
     """What a process whose command has these words sees of its environment."""
     for folder in list(Path("/proc").glob("[0-9]*")):
         with contextlib.suppress(OSError):
-            if words in (folder / "cmdline").read_bytes() and (
-                said := (folder / "environ").read_bytes()
-            ):
-                return said
+            if words in (folder / "cmdline").read_bytes():
+                return (folder / "environ").read_bytes()
     return None
 
 
@@ -69,19 +67,17 @@ async def test_a_reader_sees_nothing_of_our_environment(monkeypatch):
         )
     )
     seen = None
-    while seen is None or b"LC_ALL" not in seen:
+    while seen is None:
         assert not reading.done()
         await asyncio.sleep(0)
         seen = environment_of(b"long_running_agents.web.inside")
 
-    assert sorted(line.partition(b"=")[0] for line in seen.split(b"\0") if line) == [
-        b"LC_ALL", b"PATH",
-    ]  # fmt: skip
+    assert seen == b""
     await reading
 
 
 async def test_a_document_that_takes_too_long_is_given_up():
-    with pytest.raises(Unavailable, match=r"within 0\.0001 seconds"):
+    with pytest.raises(Unavailable, match=r"took longer than 0\.0001 seconds"):
         await Converter(seconds=0.0001).convert(
             b"<p>text", media_type="text/html", charset="", url="https://site.test/"
         )

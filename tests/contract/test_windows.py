@@ -5,8 +5,7 @@ from tests.contract.fake_servers import LLAMA_SERVER, LM_STUDIO, OLLAMA, STRANGE
 
 from long_running_agents.errors import ConfigError
 from long_running_agents.models import detection
-from long_running_agents.models.detection import probing_client
-from long_running_agents.models.windows import window_at, with_idle
+from long_running_agents.models.detection import probing_client, window_at, with_idle
 from long_running_agents.testing import make_app
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("patience")]

@@ -6,7 +6,7 @@ from pydantic_ai.messages import ModelRequest, ToolReturnPart
 from tests.contract.listening import Listening
 from tests.contract.serving import BOTH_WAYS, GO, ask, run, serving, told
 
-from long_running_agents.models.ability import Ability
+from long_running_agents.models.quirks import Capabilities
 from long_running_agents.testing import Quirk, Reply, Rule, ToolCall, say
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("model_requests")]
@@ -47,7 +47,7 @@ async def test_a_call_written_beside_a_proper_one_is_only_text(stream):
 @BOTH_WAYS
 async def test_a_model_that_is_trusted_to_call_properly_may_write_about_calls(stream):
     text = '<tool name="wait"></tool>'
-    async with serving(say(text), ability=Ability(text_calls=False)) as (_, model):
+    async with serving(say(text), ability=Capabilities(text_calls=False)) as (_, model):
         assert told(await ask(model, stream=stream))[1:] == (text, [])
 
 
@@ -95,6 +95,24 @@ async def test_a_miswritten_call_is_repaired_by_the_model(text, native, stream):
     assert (result.output, seen) == ("Seen.", ["x"])
 
 
+@BOTH_WAYS
+async def test_a_call_of_a_tool_that_is_not_there_is_answered_with_those_that_are(stream):
+    replies = say('<tool name="peek">{"at": "x"}</tool>'), say("look('x')"), say("Seen.")
+    async with serving(*replies) as (server, model):
+        agent = Agent(model)
+
+        @agent.tool_plain
+        def look(at: str) -> str:
+            return f"seen {at}"
+
+        result = await run(agent, stream=stream)
+
+    assert result.output == "Seen."
+    _, told, seen = [request["messages"][-1]["content"] for request in server.requests]
+    assert "Available tools: 'look'" in told
+    assert seen == "seen x"
+
+
 async def test_a_model_without_tools_is_told_of_them_in_words():
     script = (
         Rule("seen", (say("Done."),)),
@@ -132,7 +150,7 @@ async def test_a_history_with_calls_is_told_in_words_even_when_no_tool_is_left()
         ModelResponse(parts=[ToolCallPart("look", "{}", tool_call_id="c1")]),
         ModelRequest(parts=[ToolReturnPart("look", "seen", tool_call_id="c1")]),
     ]
-    async with serving(say("ok"), ability=Ability(native_tools=False)) as (server, model):
+    async with serving(say("ok"), ability=Capabilities(native_tools=False)) as (server, model):
         await ask(model, stream=False, messages=history, parameters=ModelRequestParameters())
 
     [sent] = server.requests

@@ -3,7 +3,8 @@
 A zygote that has imported everything forks one child per life, so that a life takes a tenth of a
 second and not two. The child opens the home as any program does, talks to a scripted model over
 HTTP, and is killed with SIGKILL: at a chosen point by itself, or at a random moment by its parent.
-Run it by hand for a longer time: ``python -m tests.e2e.chaos --random 1000``.
+Run it by hand for a longer time: ``python -m tests.e2e.chaos --random 1000``; ``--part 2/3`` takes
+every third point, from the second on.
 """
 
 import argparse
@@ -14,6 +15,7 @@ import os
 import random
 import shutil
 import signal
+import sqlite3
 import sys
 import tempfile
 import time
@@ -24,17 +26,19 @@ from pathlib import Path
 
 import sqlalchemy as sa
 from pydantic_ai import FunctionToolset
+from tests.kept import keep
 
 from long_running_agents.app import open_app
 from long_running_agents.config import load
 from long_running_agents.domain.events import WordsArrived
 from long_running_agents.domain.ids import SessionId
 from long_running_agents.domain.tool import Effect
-from long_running_agents.store import opening
+from long_running_agents.memory.embedding import bundled
+from long_running_agents.store import schema
 from long_running_agents.store.database import Database
 from long_running_agents.testing import Rule, Script, call, calls, say, scripted_process
 from long_running_agents.tools.catalog import families
-from long_running_agents.tools.effects import effect
+from long_running_agents.tools.deps import effect
 
 MESSAGES = ("job one", "job two")
 SESSION = SessionId("chaos")
@@ -136,10 +140,16 @@ def watch_database(countdown: Countdown) -> Callable[[sa.Engine], None]:
 
     Database._run = run_watched
 
+    # SQLite tells of a statement before it does anything.
+    kinds = {"BEGIN": "before a transaction", "COMMIT": "before a commit"}
+
+    def connected(connection: sqlite3.Connection, _: object) -> None:
+        connection.set_trace_callback(
+            lambda text: countdown.at(kinds.get(text.partition(" ")[0], "statement"))
+        )
+
     def install(engine: sa.Engine) -> None:
-        sa.event.listen(engine, "begin", lambda *_: countdown.at("before a transaction"))
-        sa.event.listen(engine, "commit", lambda *_: countdown.at("before a commit"))
-        sa.event.listen(engine, "before_cursor_execute", lambda *_: countdown.at("statement"))
+        sa.event.listen(engine, "connect", connected)
 
     return install
 
@@ -148,13 +158,13 @@ async def life(home: Path, url: str, countdown: Countdown) -> None:
     """Open the home, send what was not acknowledged yet, and wait for all answers."""
     environ = {"AGENT_MODEL": "scripted", "AGENT_MODEL_URL": url, **QUICK}
     install = watch_database(countdown)
-    prepare = opening.schema.prepare
+    prepare = schema.prepare
 
     def prepare_watched(engine: sa.Engine, *args: object, **options: object) -> None:
         install(engine)
         prepare(engine, *args, **options)
 
-    opening.schema.prepare = prepare_watched
+    schema.prepare = prepare_watched
     async with open_app(load(home=home, environ=environ), toolsets=[hands(home, countdown)]) as app:
         words = asyncio.create_task(hear_words(app, countdown))
         known = {text for _, text in lines(home / "acknowledged")}
@@ -265,7 +275,7 @@ def targeted() -> list[list[Point]]:
         Point(kind, n) for kind in ("before a commit", "after a commit") for n in range(1, 30)
     ]
     singles += [Point("before a transaction", n) for n in range(1, 30, 3)]
-    singles += [Point("statement", n) for n in range(1, 22, 2)]  # The migration comes first.
+    singles += [Point("statement", n) for n in range(1, 300, 27)]  # The schema comes first.
     for kind in ("before the effect", "after the effect", "at the end of the tool"):
         singles += [Point(kind, n) for n in (1, 2, 3)]
     singles += [Point("word", n) for n in (1, 4, 7, 9)]
@@ -276,7 +286,9 @@ def targeted() -> list[list[Point]]:
 
 def warm_up() -> None:
     """Do in the zygote what every life would do again."""
-    families()
+    families(network=False)
+    keep()
+    bundled._load(bundled._installed())
     # Nobody here speaks TLS, and reading whom this machine trusts takes 24 ms.
     os.environ.pop("SSL_CERT_FILE", None)
     os.environ["SSL_CERT_DIR"] = tempfile.gettempdir()
@@ -289,13 +301,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--random", type=int, default=40, help="homes killed at random moments")
     parser.add_argument("--deaths", type=int, default=4, help="random deaths of each such home")
+    parser.add_argument("--part", default="1/1", help="which points, of how many parts")
     parser.add_argument("--seed", type=int, default=7)
     options = parser.parse_args()
+    part, parts = map(int, options.part.split("/"))
     rng = random.Random(options.seed)
     report = Report()
     warm_up()
     with scripted_process(SCRIPT) as url:
-        for points in targeted():
+        for points in targeted()[part - 1 :: parts]:
             one_home(url, points, rng, report, 0)
         for _ in range(options.random):
             one_home(url, [], rng, report, options.deaths)

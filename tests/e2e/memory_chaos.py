@@ -26,11 +26,18 @@ from tests.e2e.memory_examination import findings
 
 from long_running_agents.config import load
 from long_running_agents.domain.ids import SessionId
-from long_running_agents.domain.memory import Draft, Kind, MemoryId, Query, Selection, Viewer
+from long_running_agents.domain.memory import (
+    MemoryDraft,
+    MemoryId,
+    MemoryKind,
+    Query,
+    Selection,
+    Viewer,
+)
 from long_running_agents.errors import UsageError
-from long_running_agents.memory.memories import Memories
-from long_running_agents.store import opening
-from long_running_agents.store.opening import open_database
+from long_running_agents.memory.service import MemoryService
+from long_running_agents.store import schema
+from long_running_agents.store.schema import open_database
 from long_running_agents.testing import FakeEmbedder, FrozenClock
 
 NOON = datetime(2026, 1, 5, 12, 0, tzinfo=UTC)
@@ -84,14 +91,14 @@ def watch(countdown):
 
 def open_home(home, countdown):
     """The database, watched from its first statement after the schema is there."""
-    prepare = opening.schema.prepare
+    prepare = schema.prepare
 
     def prepare_then_watch(engine, *args, **options):
         prepare(engine, *args, **options)
         engine.dispose()
         watch(countdown)(engine)
 
-    opening.schema.prepare = prepare_then_watch
+    schema.prepare = prepare_then_watch
     return open_database(load(home=home, environ=QUICK), FrozenClock(NOON))
 
 
@@ -107,7 +114,7 @@ class Life:
         self.memories = self.with_embedder(self.diary.space or SPACES[0])
 
     def with_embedder(self, space):
-        return Memories(self.database, Embedder(space, self.countdown), FrozenClock(NOON))
+        return MemoryService(self.database, Embedder(space, self.countdown), FrozenClock(NOON))
 
     def note(self, *words):
         append(self.home / "diary", *words)
@@ -135,7 +142,7 @@ class Life:
         parents = self.some(2) if self.rng.random() < 0.5 else []
         token = self.token()
         self.note("begin", "write", {"tokens": [token], "parents": parents})
-        draft = Draft(content=self.sentence(token), derived_from=tuple(parents))
+        draft = MemoryDraft(content=self.sentence(token), derived_from=tuple(parents))
         written = await self.memories.write(Viewer(owner=OWNER), draft, keep_both=True)
         self.note("done", "write", [written.memory.id])
 
@@ -144,7 +151,9 @@ class Life:
         session = SessionId(f"s{self.rng.randint(1, 3)}")
         self.note("begin", "talk", {"tokens": tokens, "parents": []})
         drafts = [
-            Draft(content=self.sentence(token), kind=Kind.CONVERSATION, session_id=session)
+            MemoryDraft(
+                content=self.sentence(token), kind=MemoryKind.CONVERSATION, session_id=session
+            )
             for token in tokens
         ]
         made = await self.memories.write_many(OWNER, drafts)
@@ -155,7 +164,7 @@ class Life:
             return
         old, token = self.rng.choice(current), self.token()
         self.note("begin", "correct", {"tokens": [token], "parents": [], "old": old})
-        draft = Draft(content=self.sentence(token))
+        draft = MemoryDraft(content=self.sentence(token))
         written = await self.memories.write(Viewer(owner=OWNER), draft, supersedes=old)
         self.note("done", "correct", [written.memory.id])
 

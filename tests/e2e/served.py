@@ -55,5 +55,5 @@ def served(home, model_url, *arguments, **variables):
     finally:
         if process.poll() is None:
             process.terminate()
-            process.wait(timeout=30)
+            process.wait(timeout=300)
         process.stdout.close()

@@ -1,6 +1,8 @@
 """A person's side of a conversation in a terminal."""
 
 import contextlib
+import json
+import urllib.request
 
 import pexpect
 
@@ -25,3 +27,24 @@ def leave(child):
             child.send("\x04")
     child.close()
     return child.exitstatus
+
+
+def told(process):
+    """What a command has said once it has ended: exit code, stdout, stderr."""
+    out, err = process.communicate(timeout=300)
+    return process.returncode, out, err
+
+
+def until_asked(environment, text):
+    """Wait until the model was asked something."""
+    url = environment["AGENT_MODEL_URL"].removesuffix("/v1")
+    while True:
+        with urllib.request.urlopen(f"{url}/requests") as answer:
+            if text in answer.read().decode():
+                return
+
+
+def statuses(lra, session):
+    """How the turns of a session are."""
+    shown = json.loads(lra("sessions", "show", session, "--json")[1])
+    return [turn["status"] for turn in shown["turns"]]

@@ -1,19 +1,13 @@
 """`lra chat` beside a running server: a real terminal, real processes, real kills."""
 
-import contextlib
 import json
-import os
-import subprocess
-import sys
-import urllib.request
 
 import pexpect
 import pytest
-from tests.e2e.terminals import PROMPT_IS_UP, leave, say_to
+from tests.e2e.terminals import leave, say_to, statuses, until_asked
 
-from long_running_agents.testing import Rule, Script, ToolCall, hang, say, scripted_process
+from long_running_agents.testing import Rule, Script, ToolCall, hang, say
 
-PROGRAM = ["-m", "long_running_agents"]
 FOR_EVER = 3600.0
 SCRIPT = Script(
     (
@@ -33,101 +27,25 @@ SCRIPT = Script(
 )
 
 
-@pytest.fixture
-def environment(tmp_path):
-    with scripted_process(SCRIPT) as url:
-        yield {
-            **os.environ,
-            "HOME": str(tmp_path),
-            "LRA_HOME": str(tmp_path / "home"),
-            "AGENT_MODEL": "scripted",
-            "AGENT_MODEL_URL": url,
-            "LRA_AGENT__TOOLS__REQUIRE_APPROVAL": "create_task",
-            "TERM": "xterm",
-            # There is no terminal behind the pty to say where its cursor is.
-            "PROMPT_TOOLKIT_NO_CPR": "1",
-        }
+VARIABLES = {"LRA_AGENT__TOOLS__REQUIRE_APPROVAL": "create_task"}
+SERVER = "the server at http://127.0.0.1:"
 
 
 @pytest.fixture
-def serve(environment):
+def serve(start):
     """Starts servers of the home: serve() is a process that listens."""
-    with contextlib.ExitStack() as stack:
 
-        def start():
-            server = subprocess.Popen(
-                [sys.executable, *PROGRAM, "serve", "--port", "0"],
-                env=environment,
-                stdout=subprocess.PIPE,
-                text=True,
-            )
-            stack.callback(server.stdout.close)
-            stack.callback(server.wait)
-            stack.callback(server.kill)
-            assert server.stdout.readline().startswith("listening on")
-            return server
+    def listening():
+        server = start("serve", "--port", "0")
+        assert server.stdout.readline().startswith("listening on")
+        return server
 
-        yield start
-
-
-@pytest.fixture
-def terminal(environment):
-    """Opens chats: terminal(...) is a person's side of one."""
-    with contextlib.ExitStack() as stack:
-
-        def open_one(*arguments):
-            child = pexpect.spawn(
-                sys.executable,
-                [*PROGRAM, "chat", *arguments],
-                env=environment,
-                encoding="utf-8",
-                timeout=60,
-                dimensions=(40, 100),
-            )
-            stack.callback(child.close, force=True)
-            child.expect("joined the server at http://127.0.0.1:")
-            child.expect("lra with custom:scripted")
-            child.expect_exact(PROMPT_IS_UP)
-            return child
-
-        yield open_one
-
-
-@pytest.fixture
-def lra(environment):
-    """Runs a command: lra(...) -> (exit code, stdout, stderr)."""
-
-    def run(*arguments, stdin=""):
-        done = subprocess.run(
-            [sys.executable, *PROGRAM, *arguments],
-            env=environment,
-            input=stdin,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        return done.returncode, done.stdout, done.stderr
-
-    return run
-
-
-def asked(environment):
-    """What the model was asked so far."""
-    url = environment["AGENT_MODEL_URL"].removesuffix("/v1")
-    with urllib.request.urlopen(f"{url}/requests") as answer:
-        return answer.read().decode()
-
-
-def statuses(lra, session):
-    return [
-        turn["status"]
-        for turn in json.loads(lra("sessions", "show", session, "--json")[1])["turns"]
-    ]
+    return listening
 
 
 def test_a_joined_chat_talks_asks_and_stops_like_one_alone(serve, terminal, lra):
     serve()
-    chat = terminal("--session", "talk")
+    chat = terminal("--session", "talk", joins=SERVER)
     say_to(chat, "hi")
     chat.expect("Hello there, friend")
     chat.expect("1 step")
@@ -151,14 +69,14 @@ def test_a_joined_chat_talks_asks_and_stops_like_one_alone(serve, terminal, lra)
 
 def test_whoever_leaves_does_not_stop_the_turn_and_whoever_comes_sees_it(serve, terminal, lra):
     serve()
-    chat = terminal("--session", "talk")
+    chat = terminal("--session", "talk", joins=SERVER)
     say_to(chat, "endless")
     chat.expect("alpha")
     chat.send("\x04")
     chat.expect("the turn goes on at the server")
     chat.expect(pexpect.EOF)
     assert statuses(lra, "talk") == ["running"]
-    again = terminal("--session", "talk")
+    again = terminal("--session", "talk", joins=SERVER)
     again.expect("alpha")
     again.sendintr()
     again.expect("stopped, history kept")
@@ -169,10 +87,9 @@ def test_a_server_that_dies_is_waited_for_and_the_end_is_shown_once(
     serve, terminal, lra, environment
 ):
     server = serve()
-    chat = terminal("--session", "talk")
+    chat = terminal("--session", "talk", joins=SERVER)
     say_to(chat, "again")
-    while "again" not in asked(environment):
-        pass
+    until_asked(environment, "again")
     server.kill()
     server.wait()
     chat.expect("went away; waiting for it")

@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 
-import anyio
 import pytest
 from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters
@@ -79,16 +78,19 @@ async def story(client):
     assert (best["content"], best["trust"]) == ("The heron eats frogs.", "tool")
     refused = await client.call_tool("ask", {"message": 5})
     assert refused.is_error
-    with anyio.move_on_after(2):
-        await client.call_tool("ask", {"message": "wait", "session_id": "w"})
-    async with asyncio.timeout(30):
-        while (status := await last_status(client)) != "stopped":
-            assert status in ("queued", "running")
+    waiting = asyncio.create_task(client.call_tool("ask", {"message": "wait", "session_id": "w"}))
+    while await last_status(client) != "running":
+        assert not waiting.done()
+    waiting.cancel()
+    while (status := await last_status(client)) != "stopped":
+        assert status == "running"
 
 
 async def last_status(client):
     history = await client.call_tool("session_history", {"session_id": "w"})
-    return history.structured_content["turns"][-1]["status"]
+    if history.is_error:
+        return "not there yet"
+    return next((turn["status"] for turn in reversed(history.structured_content["turns"])), "")
 
 
 @pytest.mark.parametrize("mode", GENERATIONS)
@@ -158,7 +160,7 @@ def test_hostile_lines_are_answered_and_stdout_is_the_protocol_alone(tmp_path, m
         assert json.loads(process.stdout.readline())["result"]["isError"]
         say_line(process, '{"jsonrpc":"2.0","id":9,"method":"ping"}')
         assert json.loads(process.stdout.readline()) == {"jsonrpc": "2.0", "id": 9, "result": {}}
-        rest, complaints = process.communicate(timeout=30)
+        rest, complaints = process.communicate(timeout=300)
         assert (process.returncode, rest, complaints) == (0, "", "")
     finally:
         process.kill()
@@ -172,7 +174,7 @@ def test_it_leaves_when_told_although_stdin_is_open(tmp_path, model, how):
         say_line(process, json.dumps(HELLO))
         assert json.loads(process.stdout.readline())["id"] == 1
         os.kill(process.pid, how)
-        assert process.wait(timeout=30) == 0
+        assert process.wait(timeout=300) == 0
     finally:
         process.kill()
         process.communicate()
@@ -193,7 +195,7 @@ def test_a_turn_goes_on_after_its_client_has_left(tmp_path, model):
             say_line(process, json.dumps(looking))
             told = json.loads(process.stdout.readline())["result"]["structuredContent"]
             status = told["turns"][-1]["status"] if "turns" in told else ""
-        process.communicate(timeout=30)
+        process.communicate(timeout=300)
         assert process.returncode == 0
     finally:
         process.kill()
@@ -208,7 +210,7 @@ def test_a_turn_goes_on_after_its_client_has_left(tmp_path, model):
     assert '"stopped"' not in listed.stdout
 
 
-def test_a_home_that_somebody_else_has_open_is_refused(tmp_path, model):
+def test_a_home_that_somebody_else_has_open_is_joined(tmp_path, model):
     first = started(tmp_path, model)
     try:
         say_line(first, json.dumps(HELLO))
@@ -221,9 +223,7 @@ def test_a_home_that_somebody_else_has_open_is_refused(tmp_path, model):
             text=True,
             check=False,
         )
-        assert second.returncode != 0
-        assert second.stdout == ""
-        assert "error:" in second.stderr
+        assert (second.returncode, second.stdout, second.stderr) == (0, "", "")
     finally:
         first.kill()
         first.communicate()

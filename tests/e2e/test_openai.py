@@ -50,7 +50,7 @@ def serving(home, model_url):
             yield client, server
     finally:
         server.terminate()
-        server.communicate(timeout=30)
+        server.communicate(timeout=300)
 
 
 def test_a_call_for_the_client_survives_the_death_of_the_server(tmp_path, model_url):

@@ -1,18 +1,24 @@
 """Real packages in a real sandbox: tables, plots, and a download over the wire of the index."""
 
+import asyncio
 import base64
 import fcntl
+import json
 import os
 from pathlib import Path
 
 import platformdirs
 import pytest
+from tests.integration.stories import ended
 
+from long_running_agents.cli.main import run
 from long_running_agents.clock import SystemClock
 from long_running_agents.errors import Unavailable
-from long_running_agents.sandbox import interpreter, packages
+from long_running_agents.sandbox import bubblewrap_command, packages
+from long_running_agents.sandbox.base import SandboxSpec
 from long_running_agents.sandbox.bubblewrap import BubblewrapBackend
-from long_running_agents.sandbox.spec import SandboxSpec
+from long_running_agents.store import ledger
+from long_running_agents.testing import ScriptedModel, call, make_app, say
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(600)]
 
@@ -33,7 +39,7 @@ def layer():
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        return packages.build(packages.USUAL, folder, interpreter.find())
+        return packages.build(packages.USUAL, folder, bubblewrap_command.find())
 
 
 @pytest.fixture
@@ -76,5 +82,30 @@ async def test_nobody_changes_them_from_inside(sandbox):
 
 async def test_what_has_no_wheel_is_not_built(tmp_path):
     with pytest.raises(Unavailable):
-        packages.build(["no-such-package-as-this-one"], tmp_path, interpreter.find())
+        packages.build(["no-such-package-as-this-one"], tmp_path, bubblewrap_command.find())
     assert list(tmp_path.iterdir()) == []
+
+
+async def test_the_usual_ones_are_fetched_when_code_first_misses_one(tmp_path):
+    cell = call("execute_code", code="import httpx; httpx.__name__")
+    model = ScriptedModel([cell, cell, say("done")])
+    async with make_app(tmp_path, model=model, sandbox__packages=("httpx",)) as app:
+        turn = await ended(app, "go")
+        calls = await app.database.read(lambda tx: ledger.of_turn(tx, turn.id))
+    missed, there = (json.loads(each.result) for each in calls)
+
+    assert "The usual packages are there now" in missed
+    assert there == "'httpx'"
+
+
+async def test_what_is_prepared_by_hand_is_there(tmp_path):
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / "config.toml").write_text("[sandbox]\npackages = []\n")
+    code = await asyncio.to_thread(run, ["sandbox", "prepare", "httpx"])
+    model = ScriptedModel([call("execute_code", code="import httpx; httpx.__name__"), say("done")])
+    async with make_app(tmp_path / "home", model=model, sandbox__packages=()) as app:
+        turn = await ended(app, "go")
+        [made] = await app.database.read(lambda tx: ledger.of_turn(tx, turn.id))
+
+    assert code == 0
+    assert json.loads(made.result) == "'httpx'"

@@ -63,7 +63,7 @@ def serving(*words, **more):
 
 def client(address, secret=None):
     headers = {"Authorization": f"Bearer {secret}"} if secret else {}
-    return httpx2.Client(base_url=address, headers=headers, trust_env=False, timeout=30)
+    return httpx2.Client(base_url=address, headers=headers, trust_env=False, timeout=300)
 
 
 def test_case_19_an_open_bind_is_refused_without_a_token_and_needs_one_afterwards(lra):
@@ -112,6 +112,45 @@ def test_case_5_tokens_are_changed_from_outside_while_the_server_runs(lra):
     assert lra("tokens", "list", "--json")[1].strip() == "[]"
 
 
+NOBODY = 65534
+ASK = 'exec 3<>"/dev/tcp/127.0.0.1/$1"; printf %b "$2" >&3; head -n 1 <&3'
+"""A program that every user can run: asks, and tells the first line of the answer."""
+
+
+def status_for(user, address, asked, *headers):
+    """What a user of this machine is answered."""
+    port = address.rpartition(":")[2]
+    lines = [f"{asked} HTTP/1.1", f"Host: 127.0.0.1:{port}", "Connection: close", *headers]
+    text = "\\r\\n".join([*lines, "", ""])
+    ran = subprocess.run(
+        ["/bin/bash", "-c", ASK, "ask", port, text],
+        check=True, user=user, cwd="/", capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    return ran.stdout.split()[1]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+def test_another_user_of_this_machine_needs_a_token(lra):
+    ways = [
+        ("GET /api/status",),
+        ("POST /api/tokens", "Content-Length: 0"),
+        ("GET /v1/models", "Authorization: Bearer none"),
+        ("POST /mcp", "Content-Length: 0"),
+        (
+            "GET /ws/activity", "Connection: Upgrade", "Upgrade: websocket",
+            "Sec-WebSocket-Version: 13", "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
+        ),
+    ]  # fmt: skip
+    secret = lra("tokens", "create", "phone", "--scope", "read")[1].strip()
+    with serving() as (_, address):
+        assert [status_for(NOBODY, address, *way) for way in ways] == ["401"] * len(ways)
+        assert "401" not in [status_for(0, address, *way) for way in ways]
+        known = f"Authorization: Bearer {secret}"
+        assert status_for(NOBODY, address, "GET /api/status", known) == "200"
+        assert status_for(NOBODY, address, "GET /health") == "200"
+    assert [each["name"] for each in json.loads(lra("tokens", "list", "--json")[1])] == ["phone"]
+
+
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
 def test_a_server_that_is_asked_to_stop_leaves_cleanly(home, how):
     with serving() as (server, address), client(address) as kept:
@@ -121,7 +160,7 @@ def test_a_server_that_is_asked_to_stop_leaves_cleanly(home, how):
         with socket.create_connection(("127.0.0.1", port)) as half:
             half.sendall(b"POST /login HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99\r\n\r\n{")
             server.send_signal(how)
-            _, err = server.communicate(timeout=10)
+            _, err = server.communicate(timeout=300)
     assert server.returncode == 0
     assert [line for line in err.splitlines() if "There is no model yet" not in line] == []
     assert not (home / "server.json").exists()
@@ -137,7 +176,7 @@ def test_whoever_asks_twice_need_not_wait(home):
             server.send_signal(signal.SIGINT)
             server.send_signal(signal.SIGTERM)
             server.send_signal(signal.SIGCONT)
-            server.communicate(timeout=10)
+            server.communicate(timeout=300)
     assert server.returncode == 130
 
 

@@ -5,6 +5,7 @@ import asyncio
 import httpx2
 import pytest
 from tests.e2e.served import served
+from tests.integration.server.test_pictures import PIXEL, URL
 from tests.integration.server.windows import window
 
 from long_running_agents.testing import Rule, Script, call, say, scripted_process
@@ -53,6 +54,29 @@ async def test_a_server_killed_in_mid_turn_finishes_it_after_the_restart(model_u
     types = [heard["type"] for heard in stored]
     assert types.count("tool_call") == types.count("tool_result") == types.count("done") == 1
     assert "resumed" in types
+
+
+async def test_a_picture_is_seen_again_after_a_server_was_killed(model_url, tmp_path):
+    message = "work on this\n\nAttached files:\n- uploads/dot.png"
+    with served(tmp_path, model_url) as server:
+        async with (
+            httpx2.AsyncClient(base_url=server.address) as client,
+            window(server.address, "/ws/picture") as before,
+        ):
+            path = {"path": "uploads/dot.png"}
+            await client.put("/api/files/content", params=path, content=PIXEL)
+            await before.send("message", content=message)
+            await before.until("text_delta")
+            await client.delete("/api/files/content", params=path)
+            await asyncio.to_thread(server.kill)
+    with served(tmp_path, model_url) as server:
+        async with window(server.address, f"/ws/picture?after={before.numbers()[-1]}") as after:
+            await after.until("done")
+    async with httpx2.AsyncClient() as client:
+        asked = (await client.get(f"{model_url.removesuffix('/v1')}/requests")).json()
+    shown = [URL in str(each) for each in asked if "uploads/dot.png" in str(each)]
+    # Before the call, after it, and once more after the death.
+    assert shown == [True] * 3
 
 
 async def test_a_server_that_is_asked_to_end_lets_the_turn_go_on_later(model_url, tmp_path):

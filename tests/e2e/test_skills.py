@@ -54,7 +54,7 @@ def terminal(environment):
                 [*PROGRAM, *arguments],
                 env={**environment, **variables},
                 encoding="utf-8",
-                timeout=30,
+                timeout=300,
                 dimensions=(60, 100),
             )
             stack.callback(child.close, force=True)

@@ -1,8 +1,7 @@
 """`lra chat` as a person meets it: a real terminal, a real process, a model behind HTTP."""
 
-import contextlib
 import json
-import os
+import re
 import signal
 import subprocess
 import sys
@@ -14,8 +13,14 @@ from tests.e2e.terminals import PROMPT_IS_UP, leave, say_to
 
 from long_running_agents.testing import Rule, Script, ToolCall, say, scripted_process
 
+# Each starts several programs, and a busy machine takes its time.
+pytestmark = pytest.mark.timeout(900)
 PROGRAM = ["-m", "long_running_agents"]
+VARIABLES = {"LRA_AGENT__TOOLS__REQUIRE_APPROVAL": "create_task"}
 FOR_EVER = 3600.0
+MARKDOWN = (
+    "# Birds\n\n- **heron**\n- `stork`\n\n```python\nprint(1)\n```\n\n" + "word " * 40 + "<end>"
+)
 SCRIPT = Script(
     (
         # Each word of this takes an hour: whoever sees the first one has not seen the end.
@@ -27,8 +32,10 @@ SCRIPT = Script(
                 say("So be it."),
             ),
         ),
+        Rule("^soya", (say("Soya it is."),)),
         Rule("^recall", (say("We spoke before."),)),
         Rule("two\\s+lines", (say("Both lines arrived."),)),
+        Rule("^markdown", (say(MARKDOWN),)),
         Rule("^colour", (say("\x1b[31mcrimson\x1b[0m"),)),
         Rule("", (say("Hello there, friend."),)),
     )
@@ -37,49 +44,9 @@ SCRIPT = Script(
 
 @pytest.fixture(scope="module")
 def model_url():
+    """One model for all of these, so that fewer programs are started."""
     with scripted_process(SCRIPT) as url:
         yield url
-
-
-@pytest.fixture
-def environment(model_url, tmp_path):
-    return {
-        **os.environ,
-        "HOME": str(tmp_path),
-        "LRA_HOME": str(tmp_path / "home"),
-        "AGENT_MODEL": "scripted",
-        "AGENT_MODEL_URL": model_url,
-        "LRA_AGENT__TOOLS__REQUIRE_APPROVAL": "create_task",
-        "TERM": "xterm",
-        # There is no terminal behind the pty to say where its cursor is.
-        "PROMPT_TOOLKIT_NO_CPR": "1",
-    }
-
-
-@pytest.fixture
-def terminal(environment):
-    """Opens chats: terminal(...) is a person's side of one."""
-    with contextlib.ExitStack() as stack:
-
-        def open_one(*arguments, seen=""):
-            child = pexpect.spawn(
-                sys.executable,
-                [*PROGRAM, "chat", *arguments],
-                env=environment,
-                encoding="utf-8",
-                timeout=60,
-                dimensions=(40, 100),
-            )
-            stack.callback(child.close, force=True)
-            child.expect("lra with custom:scripted")
-            if seen:
-                # Shown on the way to the prompt, or while it comes up.
-                child.expect(seen)
-            else:
-                child.expect_exact(PROMPT_IS_UP)
-            return child
-
-        yield open_one
 
 
 def stored(environment, session=None):
@@ -187,6 +154,37 @@ def test_what_is_typed_meanwhile_is_the_next_message(terminal):
     chat.expect("Hello there, friend")
 
 
+def test_a_key_gives_the_running_turn_a_message_also_while_it_asks(terminal, environment):
+    chat = terminal()
+    say_to(chat, "plan")
+    chat.expect("Allow create_task")
+    chat.send("soya milk, please\x07")
+    chat.expect("given at the next step: soya milk, please")
+    say_to(chat, "y")
+    # Told with the step that it was a part of, when that is on disk.
+    chat.expect("Soya it is")
+    chat.expect("given to the running turn: soya milk, please")
+    say_to(chat, "/help")
+    chat.expect("Ctrl-G gives it to that turn")
+    assert leave(chat) == 0
+    assert stored(environment).count('"type": "steered"') == 1
+    # Whoever comes back sees the turn that answered.
+    again = terminal("--continue", seen="> plan")
+    again.expect("Soya it is")
+
+
+def test_what_no_step_hears_any_more_is_the_next_message(terminal):
+    chat = terminal()
+    say_to(chat, "endless")
+    chat.expect("alpha")
+    chat.expect("Enter queues, Ctrl-G steers")
+    say_to(chat, "/steer soya")
+    chat.expect("given at the next step: soya")
+    chat.sendintr()
+    chat.expect("stopped, history kept")
+    chat.expect("Soya it is")
+
+
 def test_several_lines_are_one_message(terminal):
     chat = terminal()
     chat.send("two\x1b\rlines\r")
@@ -240,6 +238,51 @@ def test_the_model_cannot_command_the_terminal(terminal):
     say_to(chat, "colour")
     chat.expect("crimson")
     assert "\x1b[31m" not in chat.before
+
+
+def test_an_answer_is_rendered_when_it_is_complete(terminal):
+    chat = terminal()
+    say_to(chat, "markdown")
+    chat.expect("1 step")
+    plain = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", chat.before)
+    for part in ("Birds", "• heron", "• stork", "print(1)", "word <end>"):
+        assert part in plain
+
+
+def test_tab_completes_commands_and_plain_words_leave(terminal):
+    for word in ("quit", "exit"):
+        chat = terminal()
+        chat.send("/he\t\r")
+        chat.expect("Ctrl-D leaves")
+        say_to(chat, word)
+        chat.expect(pexpect.EOF)
+        chat.close()
+        assert chat.exitstatus == 0
+
+
+def test_work_shows_its_seconds(terminal):
+    chat = terminal()
+    say_to(chat, "endless")
+    # Only what changes is drawn after this: no later line is there in one piece.
+    chat.expect("working [0-9]+ s")
+    chat.sendintr()
+    chat.expect("stopped, history kept")
+
+
+def test_what_the_model_sees_and_uses(terminal):
+    chat = terminal()
+    for command, answer in (
+        ("/usage", "Nothing was said in this session yet"),
+        ("/tools", "read_file"),
+        ("hi", "1 step"),
+        ("/usage", "1 turns?, 0 tool calls, [0-9,]+ tokens in"),
+        ("/context", "tokens in the next request"),
+        ("/copy", "\x1b\\]52;c;SGVsbG8g"),
+        ("/clear", "context cleared"),
+    ):
+        say_to(chat, command)
+        chat.expect(answer)
+    assert leave(chat) == 0
 
 
 def test_commands_inside_a_conversation(terminal, tmp_path):

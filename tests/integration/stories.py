@@ -4,7 +4,7 @@ from pydantic_ai import FunctionToolset
 
 from long_running_agents.domain.ids import SessionId
 from long_running_agents.domain.tool import Effect
-from long_running_agents.tools.effects import effect
+from long_running_agents.tools.deps import effect
 
 SESSION = SessionId("talk")
 

@@ -7,13 +7,13 @@ import pytest
 from tests.integration.stories import SESSION, ended, hands, hear, told
 from tests.integration.web import FAKED, Hands
 
+from long_running_agents.domain.approval import GrantDuration
 from long_running_agents.domain.events import ApprovalRequested, TurnDone
-from long_running_agents.domain.grant import Lasting
 from long_running_agents.domain.tool import CallState
-from long_running_agents.domain.turn import Origin, TurnStatus
+from long_running_agents.domain.turn import TurnOrigin, TurnStatus
 from long_running_agents.errors import Busy, NotFound, UsageError
 from long_running_agents.library import AgentDeps, StructuredMemoryStore, run_agent
-from long_running_agents.store import decisions, grants, ledger
+from long_running_agents.store import approvals, decisions, ledger
 from long_running_agents.testing import FrozenClock, ScriptedModel, call, calls, make_app, say
 
 pytestmark = pytest.mark.anyio
@@ -142,6 +142,23 @@ async def test_a_question_expires_while_the_home_is_open(tmp_path):
         ]
 
 
+async def test_a_question_that_expired_before_its_turn_came_to_rest_is_no_rest(tmp_path):
+    clock = FrozenClock()
+
+    async def wait_long() -> str:
+        await hear(app, ApprovalRequested)
+        await clock.advance(90)
+        return "at last"
+
+    both = calls(call("create_task", title="x"), call("wait_long"))
+    model = ScriptedModel([both, say("Nobody came.")])
+    options = {"toolsets": [hands(wait_long)], "agent__tools__approval_expiry": 1, **ASKING}
+    async with make_app(tmp_path, model=model, clock=clock, **options) as app:
+        turn = await ended(app, "go")
+
+        assert (turn.status, turn.answer) == (TurnStatus.DONE, "Nobody came.")
+
+
 async def test_a_question_expires_while_the_home_is_closed(tmp_path):
     clock = FrozenClock()
     model = ScriptedModel([call("create_task", title="x"), say("Nobody came.")])
@@ -192,16 +209,16 @@ async def test_a_grant_for_always_is_used_counted_and_revoked(tmp_path):
         turn = await ended(app, "one")
         [question] = await app.turns.open_questions()
         assert str(question.offer) == "create_task"
-        await app.turns.answer(question.id, allowed=True, lasting=Lasting.ALWAYS)
+        await app.turns.answer(question.id, allowed=True, lasting=GrantDuration.ALWAYS)
         assert (await app.turns.settled(turn.id)).answer == "1"
-        [granted] = await app.database.read(lambda tx: grants.of_owner(tx, "me"))
+        [granted] = await app.database.read(lambda tx: approvals.of_owner(tx, "me"))
         assert (granted.session_id, granted.used) == (None, 0)
 
         assert (await ended(app, "two", session="other")).answer == "2"
-        [granted] = await app.database.read(lambda tx: grants.of_owner(tx, "me"))
+        [granted] = await app.database.read(lambda tx: approvals.of_owner(tx, "me"))
         assert granted.used == 1
         now = datetime(2026, 1, 5, tzinfo=UTC)
-        await app.database.write(lambda tx: grants.revoke(tx, "me", granted.id, now))
+        await app.database.write(lambda tx: approvals.revoke(tx, "me", granted.id, now))
 
         assert (await ended(app, "three", session="third")).status is TurnStatus.WAITING
         assert await log_of(app) == [
@@ -222,12 +239,12 @@ async def test_a_grant_for_a_session_ends_with_it(tmp_path):
     async with make_app(tmp_path, model=model, **ASKING) as app:
         turn = await ended(app, "one")
         [question] = await app.turns.open_questions()
-        await app.turns.answer(question.id, allowed=True, lasting=Lasting.SESSION)
+        await app.turns.answer(question.id, allowed=True, lasting=GrantDuration.SESSION)
         assert (await app.turns.settled(turn.id)).answer == "1"
         assert (await ended(app, "two")).answer == "2"
         assert (await ended(app, "three", session="other")).status is TurnStatus.WAITING
         await app.sessions.delete(SESSION)
-        assert await app.database.read(lambda tx: grants.of_owner(tx, "me")) == []
+        assert await app.database.read(lambda tx: approvals.of_owner(tx, "me")) == []
 
 
 async def test_a_lasting_answer_is_good_for_the_calls_that_wait_beside_it(tmp_path):
@@ -236,7 +253,7 @@ async def test_a_lasting_answer_is_good_for_the_calls_that_wait_beside_it(tmp_pa
     async with make_app(tmp_path, model=model, **ASKING) as app:
         turn = await ended(app, "go")
         first, _ = await app.turns.open_questions()
-        await app.turns.answer(first.id, allowed=True, lasting=Lasting.SESSION)
+        await app.turns.answer(first.id, allowed=True, lasting=GrantDuration.SESSION)
         assert (await app.turns.settled(turn.id)).answer == "Both."
         assert len(await app.sessions.tasks(SESSION)) == 2
 
@@ -250,7 +267,7 @@ async def test_what_must_be_looked_at_each_time_cannot_be_granted(tmp_path):
         assert question.offer is None
         assert [each.scope for each in await told(app, ApprovalRequested)] == [""]
         with pytest.raises(UsageError, match="once only"):
-            await app.turns.answer(question.id, allowed=True, lasting=Lasting.ALWAYS)
+            await app.turns.answer(question.id, allowed=True, lasting=GrantDuration.ALWAYS)
         assert hands.done == []
         await app.turns.answer(question.id, allowed=True)
         assert (await app.turns.settled(turn.id)).answer == "ok"
@@ -269,7 +286,7 @@ async def test_questions_and_grants_are_their_owners(tmp_path):
         with pytest.raises(NotFound):
             await app.turns.answer(question.id, allowed=True)
     async with make_app(tmp_path, model=model, owner="ada", **ASKING) as app:
-        await app.turns.answer(question.id, allowed=True, lasting=Lasting.ALWAYS)
+        await app.turns.answer(question.id, allowed=True, lasting=GrantDuration.ALWAYS)
         await app.turns.settled(turn.id)
         assert await log_of(app, "bob") == []
     async with make_app(tmp_path, model=model, owner="bob", **ASKING) as app:
@@ -304,7 +321,7 @@ async def test_every_decision_is_logged_without_secrets_and_survives_its_session
         assert [(each.tool, each.args, each.why) for each in log] == [("shell", "", "")] * 2
 
 
-@pytest.mark.parametrize("origin", Origin)
+@pytest.mark.parametrize("origin", TurnOrigin)
 @pytest.mark.parametrize("attended", [True, False])
 async def test_a_forbidden_call_is_refused_whoever_began_the_turn(tmp_path, origin, attended):
     hands = Hands()
@@ -337,3 +354,19 @@ async def test_the_library_says_that_a_turn_waits(tmp_path):
         with pytest.raises(Busy, match="waits for an answer"):
             await run_agent("go", AgentDeps("s", structured_store=store))
         await store.close()
+
+
+async def test_a_call_whose_secret_was_not_kept_is_not_run_with_a_mark_in_its_place(tmp_path):
+    secret = "sk-ant-abcdefghijklmnopqrstuvwx"
+    model = ScriptedModel([call("write_file", path="key.txt", content=secret), say("I see.")])
+    async with make_app(
+        tmp_path, model=model, agent__tools__require_approval=["write_file"]
+    ) as app:
+        turn = await ended(app, "Write it down")
+        [question] = await app.turns.open_questions()
+        await app.turns.answer(question.id, allowed=True)
+        await app.turns.settled(turn.id)
+
+    [answer] = model.requests[-1][-1].parts
+    assert "secret" in answer.content
+    assert not (tmp_path / "workspace" / "key.txt").exists()

@@ -4,10 +4,9 @@ import pytest
 from tests.integration.stories import SESSION, ended, hands, told
 from tests.integration.web import FAKED, Hands
 
-from long_running_agents.domain.brought import Brought, ClientTool
 from long_running_agents.domain.events import ClientCalled, ToolReturned, TurnStopped
 from long_running_agents.domain.tool import CallState
-from long_running_agents.domain.turn import Terms, TurnStatus
+from long_running_agents.domain.turn import ClientRequest, ClientTool, Terms, TurnStatus
 from long_running_agents.errors import NotFound, UsageError
 from long_running_agents.store import decisions, ledger, taints
 from long_running_agents.testing import ScriptedModel, ToolCall, call, calls, make_app, say
@@ -22,7 +21,7 @@ LOOK = ClientTool(
 
 
 def terms(*tools, instructions=""):
-    return Terms(client_tools=Brought(tools=tools, instructions=instructions).to_json())
+    return Terms(client_tools=ClientRequest(tools=tools, instructions=instructions).to_json())
 
 
 def looks(identity="c1", **args):

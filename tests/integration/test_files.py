@@ -91,7 +91,7 @@ async def test_a_family_that_is_switched_off_is_not_offered(tmp_path, variable, 
             await ended(app, "Hello")
         offered.append(set(model.tools_offered[0]))
 
-    assert offered[0] - offered[1] == gone
+    assert offered[0] - offered[1] == gone - {"list_directory"}
 
 
 async def test_tools_that_are_not_allowed_are_not_offered(tmp_path):

@@ -7,11 +7,11 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from tests.integration.stories import ended
 
-from long_running_agents.cli.examining import examine_models
+from long_running_agents.cli.models import examine_models
 from long_running_agents.config import load
-from long_running_agents.domain.card import Card
-from long_running_agents.models.findings import BELIEVED
-from long_running_agents.store import cards, lacks
+from long_running_agents.domain.model_card import ModelCard
+from long_running_agents.models.factory import BELIEVED
+from long_running_agents.store import model_cards
 from long_running_agents.testing import (
     FrozenClock,
     Quirk,
@@ -40,12 +40,12 @@ async def turn(home, server, now=NOW):
     before = len(server.requests)
     async with made(home, server, now) as app:
         answer = (await ended(app, "go")).answer
-        known = await app.database.read(lacks.every)
+        known = await app.database.read(model_cards.every_lack)
     return answer, server.requests[before:], known
 
 
 def card(server, **findings):
-    usual = Card(
+    usual = ModelCard(
         endpoint=server.url,
         model="m",
         native_tools=True,
@@ -97,7 +97,7 @@ WAYS = {
 async def test_a_card_says_how_to_ask_from_the_first_request_on(tmp_path, findings, right):
     async with ScriptedServer(OK) as server:
         async with made(tmp_path, server) as app:
-            await app.database.write(lambda tx: cards.put(tx, card(server, **findings)))
+            await app.database.write(lambda tx: model_cards.put(tx, card(server, **findings)))
         answer, [sent], _ = await turn(tmp_path, server)
 
     assert answer == "ok"

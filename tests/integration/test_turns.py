@@ -2,12 +2,13 @@
 
 import asyncio
 import sqlite3
+import threading
 from contextlib import closing
 
 import pytest
 from tests.integration.stories import SESSION, ended, hands
 
-from long_running_agents.domain.events import EVENT, Passing, StepBegan, TurnDone
+from long_running_agents.domain.events import EVENT, DeltaEnvelope, StepBegan, TurnDone
 from long_running_agents.domain.ids import SessionId
 from long_running_agents.domain.tool import CallState, Effect
 from long_running_agents.domain.turn import TurnStatus
@@ -45,14 +46,16 @@ async def test_the_words_arrive_before_the_answer_is_done(tmp_path):
         await app.turns.start(SESSION, "Count")
         async for news in listening:
             heard.append(news)
-            if not isinstance(news, Passing) and isinstance(news.event, TurnDone):
+            if not isinstance(news, DeltaEnvelope) and isinstance(news.event, TurnDone):
                 break
         words = [
-            n.delta.text for n in heard if isinstance(n, Passing) and n.delta.type == "text_delta"
+            n.delta.text
+            for n in heard
+            if isinstance(n, DeltaEnvelope) and n.delta.type == "text_delta"
         ]
         assert "".join(words) == "one two three"
         assert len(words) > 1
-        assert any(isinstance(n, Passing) and isinstance(n.delta, StepBegan) for n in heard)
+        assert any(isinstance(n, DeltaEnvelope) and isinstance(n.delta, StepBegan) for n in heard)
         await listening.aclose()
 
 
@@ -63,7 +66,7 @@ async def test_whoever_hears_a_fact_finds_it_on_disk(tmp_path):
         await app.turns.start(SESSION, "Look")
         heard = 0
         async for news in listening:
-            if isinstance(news, Passing):
+            if isinstance(news, DeltaEnvelope):
                 continue
             heard += 1
             with closing(sqlite3.connect(app.database.path)) as beside:
@@ -258,3 +261,18 @@ async def test_two_openings_of_one_home_are_one_too_many(tmp_path):
         with pytest.raises(HomeBusy, match="Process"):
             async with make_app(tmp_path, model=ScriptedModel([])):
                 pass
+
+
+async def test_a_message_whose_sender_leaves_at_once_is_answered_all_the_same(tmp_path):
+    release = threading.Event()
+    async with make_app(tmp_path, model=ScriptedModel([say("Here."), say("There.")])) as app:
+        busy = asyncio.create_task(app.database.write(lambda _: release.wait(300)))
+        leaving = asyncio.create_task(app.turns.start(SESSION, "Anybody?"))
+        for _ in range(20):
+            await asyncio.sleep(0)
+        leaving.cancel()
+        release.set()
+        await busy
+        # Whoever comes next is not held up by it either.
+        assert (await ended(app, "And now?")).answer == "There."
+        assert [turn.answer for turn in await app.sessions.turns(SESSION)] == ["Here.", "There."]

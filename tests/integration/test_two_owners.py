@@ -13,10 +13,10 @@ from tests.unit.memory.desk import NOON, TALK, desk, everything, rows, said
 
 from long_running_agents.domain.ids import SessionId
 from long_running_agents.domain.memory import (
-    Draft,
-    Kind,
+    MemoryDraft,
+    MemoryKind,
+    MemoryScope,
     Query,
-    Scope,
     Selection,
     Similar,
     Trust,
@@ -28,18 +28,25 @@ MARK = "zebrafish"
 """A word in everything of the other owner's."""
 
 MINE = [
-    Draft(content="My heron eats frogs at the mill"),
-    Draft(content="The mill opens at nine on Sundays", source="file:mill", trust=Trust.TOOL),
-    Draft(content="A lesson about herons", kind=Kind.LESSON, scope=Scope.AGENT, agent="poet"),
+    MemoryDraft(content="My heron eats frogs at the mill"),
+    MemoryDraft(content="The mill opens at nine on Sundays", source="file:mill", trust=Trust.TOOL),
+    MemoryDraft(
+        content="A lesson about herons",
+        kind=MemoryKind.LESSON,
+        scope=MemoryScope.AGENT,
+        agent="poet",
+    ),
     said("Where is the mill?"),
     said("By the lake, near the old bridge.", actor="lra", trust=Trust.AGENT),
-    Draft(content="Herons are grey", event_at=NOON - timedelta(days=300)),
+    MemoryDraft(content="Herons are grey", event_at=NOON - timedelta(days=300)),
 ]
 THEIRS = [
     *(replace(draft, content=f"{draft.content} {MARK}") for draft in MINE),
-    Draft(content=f"{MARK} heron mill frogs lake bridge grey nine", source=f"web:{MARK}"),
+    MemoryDraft(content=f"{MARK} heron mill frogs lake bridge grey nine", source=f"web:{MARK}"),
     said(f"o1 o2 owner {MARK} NEAR OR AND NOT", session=SessionId("secret-talk"), actor="Mallory"),
-    Draft(content=f"{MARK} plans", scope=Scope.SESSION, session_id=SessionId("secret-talk")),
+    MemoryDraft(
+        content=f"{MARK} plans", scope=MemoryScope.SESSION, session_id=SessionId("secret-talk")
+    ),
 ]
 
 
@@ -158,7 +165,7 @@ QUERIES = st.builds(
     Query,
     text=QUESTIONS,
     limit=st.sampled_from([0, 1, 5, 50, 10_000]),
-    kinds=st.frozensets(st.sampled_from(list(Kind)), max_size=3),
+    kinds=st.frozensets(st.sampled_from(list(MemoryKind)), max_size=3),
     session_id=MAYBE,
     not_session=MAYBE,
     actor=MAYBE,
@@ -171,9 +178,7 @@ QUERIES = st.builds(
     fusion=st.sampled_from(["weights", "rrf"]),
 )
 VIEWERS = st.builds(Viewer, owner=st.just("me"), agent=MAYBE, session_id=MAYBE)
-MANY = settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+MANY = settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def innocent(told):
@@ -196,7 +201,7 @@ SELECTIONS = st.builds(
     session_id=MAYBE,
     source=st.none()
     | st.sampled_from(["user", f"web:{MARK}", "conversation", "%", "' OR 1=1 --", "\udcff"]),
-    kind=st.none() | st.sampled_from(list(Kind)),
+    kind=st.none() | st.sampled_from(list(MemoryKind)),
     before=MOMENTS,
 )
 
@@ -232,11 +237,11 @@ async def forgotten_and_back(memories, selection):
 
 
 DRAFTS = st.builds(
-    Draft,
+    MemoryDraft,
     content=st.sampled_from(
         [draft.content for draft in THEIRS] + ["My heron eats fish", f"heron {MARK}", "o2 owner"]
     ),
-    kind=st.sampled_from([Kind.FACT, Kind.NOTE]),
+    kind=st.sampled_from([MemoryKind.FACT, MemoryKind.NOTE]),
     source=st.sampled_from(["user", "file:mill"]),
     derived_from=st.lists(st.integers(0, 40), max_size=4).map(tuple),
     session_id=MAYBE,
@@ -303,8 +308,8 @@ async def test_my_answers_and_their_scores_are_the_same_whoever_else_lives_here(
 @pytest.mark.anyio
 async def test_words_that_a_stranger_uses_all_the_time_crowd_nothing_out(tmp_path):
     async with desk(tmp_path / "home", silent=True) as memories:
-        await memories.write_many("me", [Draft(content="The heron sleeps in the reeds")])
-        strangers = [Draft(content=f"heron reeds {number}") for number in range(6000)]
+        await memories.write_many("me", [MemoryDraft(content="The heron sleeps in the reeds")])
+        strangers = [MemoryDraft(content=f"heron reeds {number}") for number in range(6000)]
         await memories.write_many("you", strangers)
 
         result = await memories.find(Viewer(owner="me"), Query(text="heron in the reeds"))
@@ -319,7 +324,7 @@ async def test_what_i_make_go_at_once_leaves_anothers_alone(tmp_path):
         await memories.write_many("me", MINE)
         await memories.forget("you", Selection(source="file:mill"))
 
-        for kind in Kind:
+        for kind in MemoryKind:
             await memories.forget("me", Selection(kind=kind), at_once=True)
 
         assert await memories.listed(Viewer(owner="me"), history=True) == []

@@ -11,7 +11,7 @@ from long_running_agents.testing import ScriptedModel, call, make_app, say
 
 pytestmark = pytest.mark.anyio
 
-TOOLS = {"web_fetch", "fetch", "web_fetch_js", "web_fetch_stealth", "web_search"}
+TOOLS = {"web_fetch", "web_fetch_js", "web_fetch_stealth", "web_search"}
 
 
 async def test_a_page_inside_is_refused_and_the_turn_goes_on(tmp_path):

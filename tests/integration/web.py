@@ -3,7 +3,7 @@
 from pydantic_ai import FunctionToolset
 
 from long_running_agents.domain.tool import Effect, Power
-from long_running_agents.tools.effects import effect
+from long_running_agents.tools.deps import effect
 
 FAKED = {
     f"agent__tools__enable__{family}": False for family in ("shell", "files", "fetch", "pyexe")

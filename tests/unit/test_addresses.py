@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from long_running_agents.addresses import allows, check_host, check_url, checked, is_public
 from long_running_agents.errors import AddressRefused, Unavailable
+from long_running_agents.net.addresses import allows, check_host, check_url, checked, is_public
 
 CASES = Path(__file__).parents[1] / "attacks" / "urls.jsonl"
 URLS = [json.loads(line) for line in CASES.read_text(encoding="utf-8").splitlines()]

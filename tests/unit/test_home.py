@@ -3,11 +3,13 @@ import signal
 import stat
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+from long_running_agents.config import load
 from long_running_agents.errors import HomeBusy, StorageFailed
-from long_running_agents.home import Home
+from long_running_agents.home import Home, workspace_of
 
 OWNER = """
 import sys
@@ -137,3 +139,21 @@ def test_everything_lives_inside_the_home(tmp_path):
 
     assert {place.parent for place in places} == {tmp_path}
     assert len(set(places)) == len(places)
+
+
+def test_a_relative_workspace_is_meant_from_where_it_is_written(tmp_path, monkeypatch):
+    home, here = tmp_path / "home", tmp_path / "here"
+    for folder in (home, here):
+        folder.mkdir()
+    monkeypatch.chdir(here)
+
+    def workspace(environ=None, **flags):
+        return workspace_of(load(home=home, environ=environ or {}, flags=flags))
+
+    assert workspace() == home / "workspace"
+    (home / "config.toml").write_text('[agent]\nworkspace = "work"\n')
+    assert workspace() == home / "work"
+    (home / ".env").write_text("LRA_AGENT__WORKSPACE=of/env\n")
+    assert workspace() == home / "of/env"
+    assert workspace({"LRA_AGENT__WORKSPACE": "mine"}) == here / "mine"
+    assert workspace(**{"agent.workspace": "/abs"}) == Path("/abs")

@@ -3,7 +3,7 @@ import socket
 import pytest
 
 from long_running_agents.errors import Unavailable
-from long_running_agents.listening import listening
+from long_running_agents.net.listen import listening
 
 
 def test_an_answer_does_not_wait_for_the_rest_of_it():

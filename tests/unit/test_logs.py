@@ -1,9 +1,9 @@
 import json
 import logging
 
-from long_running_agents import correlation
 from long_running_agents.domain.redaction import Redactor
-from long_running_agents.logs import FIELDS, level, log_to, set_level
+from long_running_agents.observe import logs
+from long_running_agents.observe.logs import FIELDS, level, log_to, set_level
 
 
 def test_the_log_holds_messages_and_tracebacks_without_secrets(tmp_path):
@@ -39,9 +39,9 @@ def lines(folder):
 
 def test_a_line_says_for_which_request_and_turn_it_was_written(tmp_path):
     logger = logging.getLogger("long_running_agents.test")
-    with log_to(tmp_path, "INFO", Redactor()), correlation.request("r1"):
+    with log_to(tmp_path, "INFO", Redactor()), logs.request("r1"):
         logger.info("asked")
-        with correlation.turn("t1", "s1"):
+        with logs.turn("t1", "s1"):
             logger.info("worked")
         logger.info("answered")
     assert [line.split(" long_running_agents.test")[1] for line in lines(tmp_path)] == [
@@ -54,7 +54,7 @@ def test_a_line_says_for_which_request_and_turn_it_was_written(tmp_path):
 def test_json_lines_hold_fields_and_tracebacks_and_no_secrets(tmp_path):
     logger = logging.getLogger("long_running_agents.test")
     secret = 'pass"word\n1'
-    with log_to(tmp_path, "INFO", Redactor([secret]), "json"), correlation.turn("t1", "s1"):
+    with log_to(tmp_path, "INFO", Redactor([secret]), "json"), logs.turn("t1", "s1"):
         logger.info("one\ntwo %s", secret, extra={FIELDS: {"ms": 1.5, "key": secret}})
         logger.error("broken", exc_info=ValueError(secret))
     first, second = map(json.loads, lines(tmp_path))

@@ -9,7 +9,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace import Status, StatusCode
 
 from long_running_agents.domain.redaction import Redactor
-from long_running_agents.telemetry import Redacting, address
+from long_running_agents.observe.otlp import RedactingExporter, address
 
 SECRET = "correct horse"
 
@@ -30,7 +30,7 @@ def test_traces_go_where_collectors_take_them(given, url):
 def test_no_part_of_a_span_keeps_a_secret():
     sent = InMemorySpanExporter()
     provider = TracerProvider(shutdown_on_exit=False)
-    provider.add_span_processor(SimpleSpanProcessor(Redacting(sent, Redactor([SECRET]))))
+    provider.add_span_processor(SimpleSpanProcessor(RedactingExporter(sent, Redactor([SECRET]))))
     tracer = provider.get_tracer("test")
     with tracer.start_as_current_span("parent"):
         span = tracer.start_span(f"call {SECRET}", attributes={"text": f"a {SECRET} b", "n": 7})

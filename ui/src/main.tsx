@@ -3,9 +3,11 @@
 import { render } from "preact";
 import { Empty, Loading } from "./parts/empty";
 import { Button } from "./parts/button";
-import { Toasts } from "./parts/toast";
+import { Toasts, tellFailure } from "./parts/toast";
 import { follow } from "./router";
 import { access, comeIn, watchAccess } from "./state/access";
+import { notifyOfApprovals } from "./state/notify";
+import { deliverUnsent } from "./state/session";
 import { followTheme } from "./state/theme";
 import { followKeys } from "./shell/keys";
 import { Login } from "./shell/login";
@@ -21,16 +23,14 @@ import "./style/prose.css";
 function Window() {
   switch (access.value) {
     case "asking":
-      return <Loading what="Coming in" />;
+      return <Loading what="Connecting" />;
     case "out":
       return <Login />;
     case "unreachable":
       return (
         <main>
           <Empty icon="warning" title="The server cannot be reached.">
-            <p>
-              See whether <code>lra serve</code> still runs.
-            </p>
+            <p>It may have been stopped. This page continues as soon as it answers.</p>
             <Button onClick={() => void comeIn()}>Try again</Button>
           </Empty>
         </main>
@@ -52,6 +52,7 @@ followTheme();
 follow();
 followKeys();
 watchAccess();
-void comeIn();
+notifyOfApprovals();
+void comeIn().then(() => deliverUnsent(tellFailure));
 const root = document.getElementById("window");
 if (root) render(<Window />, root);

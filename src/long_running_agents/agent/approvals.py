@@ -1,62 +1,219 @@
-"""Approvals as a service: what waits for an answer, what was granted, what was decided."""
+"""Answering questions: the answer, its judgement, its event and the turn's place in line.
+
+All of it in one transaction, whoever answers: a person, a grant, or the time.
+"""
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
 
-from long_running_agents.domain.approval import Approval
-from long_running_agents.domain.grant import Grant
-from long_running_agents.domain.ids import ApprovalId, GrantId, SessionId
-from long_running_agents.domain.judgement import Judgement
+from long_running_agents.domain.approval import (
+    UNANSWERED,
+    Approval,
+    ApprovalState,
+    Grant,
+    GrantDuration,
+)
+from long_running_agents.domain.events import ApprovalResolved, EventEnvelope
+from long_running_agents.domain.ids import ApprovalId, GrantId, SessionId, TurnId, new_id
+from long_running_agents.domain.policy import DecidedBy, Judgement, Ruling
 from long_running_agents.domain.ports import Clock
 from long_running_agents.domain.session import MINE
-from long_running_agents.store import approvals, decisions, grants, sessions
+from long_running_agents.domain.tool import CallState, ToolCallRecord
+from long_running_agents.domain.turn import Turn, TurnStatus
+from long_running_agents.errors import UsageError
+from long_running_agents.store import approvals, decisions, events, ledger, sessions, skills, turns
 from long_running_agents.store.database import Database, Transaction
 
 
-class ApprovalService:
-    """Looks after the questions about one owner's calls; the front desk takes the answers."""
+def asks(tx: Transaction, turn_id: TurnId) -> bool:
+    """Whether a question of a turn is open."""
+    questions = approvals.of_turn(tx, turn_id).values()
+    return any(question.state is ApprovalState.OPEN for question in questions)
 
-    def __init__(self, database: Database, clock: Clock, owner: str = MINE) -> None:
-        self._database = database
-        self._clock = clock
-        self._owner = owner
+
+def client_calls(tx: Transaction, turn_id: TurnId) -> list[ToolCallRecord]:
+    """The calls of a turn that were handed to its client and have no result yet."""
+    waiting = [each for each in ledger.unresolved(tx, turn_id) if each.state is CallState.WAITING]
+    if not waiting:
+        return []
+    asked = approvals.of_turn(tx, turn_id)
+    return [call for call in waiting if call.call_id not in asked]
+
+
+def waits(tx: Transaction, turn_id: TurnId) -> bool:
+    """Whether anything has to come before a turn can go on."""
+    return asks(tx, turn_id) or bool(client_calls(tx, turn_id))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApprovalReply:
+    """What somebody says to a question."""
+
+    state: ApprovalState
+    reason: str = ""
+    lasting: GrantDuration = GrantDuration.ONCE
+    by: DecidedBy = DecidedBy.PERSON
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalsSettled:
+    """What came of answers."""
+
+    news: list[EventEnvelope] = field(default_factory=list[EventEnvelope])
+    going_on: list[Turn] = field(default_factory=list[Turn])
+    """Turns that waited for nothing else."""
+    late: bool = False
+    """Whether the answer came too late to be one."""
+
+
+TOO_LATE = ApprovalReply(state=ApprovalState.EXPIRED, reason=UNANSWERED, by=DecidedBy.POLICY)
+
+
+def answer(
+    tx: Transaction, approval_id: ApprovalId, said: ApprovalReply, owner: str, now: datetime
+) -> ApprovalsSettled:
+    """Store a person's answer; one that comes too late is none.
+
+    A lasting answer also lets through the calls that wait already and that it covers.
+    """
+    approval = approvals.get(tx, approval_id, owner=owner)
+    if approval.overdue(now):
+        return replace(_settle(tx, [approval], TOO_LATE, now), late=True)
+    if said.lasting is not GrantDuration.ONCE and approval.offer is None:
+        raise UsageError(
+            "This call can be allowed once only.",
+            hint="What it does must be looked at each time.",
+        )
+    found = _settle(tx, [approval], said, now)
+    if said.lasting is GrantDuration.ONCE:
+        return found
+    granted = _grant(tx, approval, said.lasting, owner, now)
+    where = granted.session_id
+    covered = [
+        other
+        for other in approvals.open_questions(tx, where, owner=owner)
+        if other.offer is not None and granted.scope.covers(other.offer)
+    ]
+    approvals.use(tx, [granted.id] * len(covered))
+    by_grant = ApprovalReply(state=ApprovalState.ALLOWED, reason=granted.id, by=DecidedBy.GRANT)
+    more = _settle(tx, covered, by_grant, now)
+    going_on = {turn.id: turn for turn in (*found.going_on, *more.going_on)}
+    return ApprovalsSettled([*found.news, *more.news], list(going_on.values()))
+
+
+def expire(tx: Transaction, now: datetime) -> ApprovalsSettled:
+    """Answer every question that has waited too long."""
+    late = [each for each in approvals.open_questions(tx) if each.overdue(now)]
+    return _settle(tx, late, TOO_LATE, now)
+
+
+def next_expiry(tx: Transaction) -> datetime | None:
+    """When the next open question expires; None when none does."""
+    ends = [each.expires_at for each in approvals.open_questions(tx)]
+    return min((end for end in ends if end is not None), default=None)
+
+
+def judgement(tx: Transaction, approval: Approval, said: ApprovalReply, now: datetime) -> Judgement:
+    """An answer as the audit log tells it."""
+    allowed = said.state is ApprovalState.ALLOWED
+    lasting = "" if said.lasting is GrantDuration.ONCE else f" ({said.lasting})"
+    return Judgement(
+        at=now,
+        owner=sessions.get(tx, approval.session_id).owner,
+        session_id=approval.session_id,
+        turn_id=approval.turn_id,
+        call_id=approval.call_id,
+        tool=approval.tool,
+        args=approval.args,
+        decision=Ruling.ALLOW if allowed else Ruling.DENY,
+        why=(said.reason or said.state) + lasting,
+        who=said.by,
+    )
+
+
+def _grant(
+    tx: Transaction, approval: Approval, lasting: GrantDuration, owner: str, now: datetime
+) -> Grant:
+    assert approval.offer is not None, "looked at before"  # noqa: S101 - for the type checker
+    granted = Grant(
+        id=GrantId(new_id("grant", now)),
+        owner=owner,
+        session_id=approval.session_id if lasting is GrantDuration.SESSION else None,
+        scope=approval.offer,
+        created_at=now,
+    )
+    approvals.add(tx, granted)
+    return granted
+
+
+def _settle(
+    tx: Transaction, asked: Sequence[Approval], said: ApprovalReply, now: datetime
+) -> ApprovalsSettled:
+    done = ApprovalsSettled()
+    for approval in asked:
+        approvals.answer(tx, approval.id, said.state, said.reason, now, lasting=said.lasting)
+        decisions.note(tx, [judgement(tx, approval, said, now)])
+        if said.state is ApprovalState.DENIED:
+            skills.refuse(tx, approval.turn_id, approval.call_id, by=said.by, now=now)
+        event = ApprovalResolved(
+            approval_id=approval.id,
+            tool_call_id=approval.call_id,
+            allowed=said.state is ApprovalState.ALLOWED,
+            reason=said.reason,
+            lasting=said.lasting,
+        )
+        done.news.extend(events.append(tx, approval.session_id, approval.turn_id, [event], now))
+        turn = turns.get(tx, approval.turn_id)
+        if turn.status is TurnStatus.WAITING and not waits(tx, turn.id):
+            turns.move(tx, turn, TurnStatus.QUEUED, now=now)
+            done.going_on.append(turns.get(tx, turn.id))
+    return done
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalService:
+    """Looks after the questions about one owner's calls; the turn service takes the answers."""
+
+    database: Database
+    clock: Clock
+    owner: str = MINE
 
     async def open_questions(self, session_id: SessionId | None = None) -> Sequence[Approval]:
         """Questions that can still be answered, the oldest first."""
-        now = self._clock.now()
+        now = self.clock.now()
 
         def work(tx: Transaction) -> list[Approval]:
             self._check(tx, session_id)
-            found = approvals.open_questions(tx, session_id, owner=self._owner)
+            found = approvals.open_questions(tx, session_id, owner=self.owner)
             # An alarm writes down that they have expired; looking changes nothing.
             return [each for each in found if not each.overdue(now)]
 
-        return await self._database.read(work)
+        return await self.database.read(work)
 
     async def get(self, approval_id: ApprovalId) -> Approval:
         """Look a question up."""
-        return await self._database.read(
-            lambda tx: approvals.get(tx, approval_id, owner=self._owner)
-        )
+        return await self.database.read(lambda tx: approvals.get(tx, approval_id, owner=self.owner))
 
     async def grants(self, *, revoked: bool = False) -> Sequence[Grant]:
         """What was allowed for a session or for always, the newest first."""
-        return await self._database.read(
-            lambda tx: grants.of_owner(tx, self._owner, revoked=revoked)
+        return await self.database.read(
+            lambda tx: approvals.of_owner(tx, self.owner, revoked=revoked)
         )
 
     async def revoke(self, grant_id: GrantId) -> Grant:
         """Take a grant back: the next such call asks again."""
-        now = self._clock.now()
-        return await self._database.write(lambda tx: grants.revoke(tx, self._owner, grant_id, now))
+        now = self.clock.now()
+        return await self.database.write(lambda tx: approvals.revoke(tx, self.owner, grant_id, now))
 
     async def log(
         self, *, limit: int = 50, session_id: SessionId | None = None
     ) -> Sequence[Judgement]:
         """What was decided about calls, the newest first."""
-        return await self._database.read(
-            lambda tx: decisions.newest(tx, self._owner, limit=limit, session_id=session_id)
+        return await self.database.read(
+            lambda tx: decisions.newest(tx, self.owner, limit=limit, session_id=session_id)
         )
 
     def _check(self, tx: Transaction, session_id: SessionId | None) -> None:
         if session_id is not None:
-            sessions.get(tx, session_id, owner=self._owner)
+            sessions.get(tx, session_id, owner=self.owner)

@@ -9,9 +9,9 @@ from weakref import WeakSet
 from long_running_agents.domain.events import (
     CLOSING,
     ApprovalRequested,
+    DeltaEnvelope,
+    EventEnvelope,
     FellBehind,
-    Passing,
-    Recorded,
     RequestRetried,
     StepBegan,
     TextWritten,
@@ -21,8 +21,8 @@ from long_running_agents.domain.events import (
 from long_running_agents.domain.ids import SessionId
 from long_running_agents.domain.session import MINE
 
-Heard = Recorded | Passing
-CatchUp = Callable[[SessionId, str, int, int], Awaitable[Sequence[Recorded]]]
+Heard = EventEnvelope | DeltaEnvelope
+CatchUp = Callable[[SessionId, str, int, int], Awaitable[Sequence[EventEnvelope]]]
 """Reads the events of an owner's session after a number from the store, up to so many."""
 
 PAGE = 500
@@ -33,17 +33,10 @@ _ENDS_STEP = (TextWritten, ToolCalled, ApprovalRequested, *CLOSING)
 """Facts that stand for the words of a step, or for its end."""
 
 
-class Listener:
+class Subscriber:
     """One listener's ear: open from the moment it is made, bounded, never in the speaker's way.
 
     A listener that falls behind loses what it has not heard, and catches up from the store.
-
-    Args:
-        session_id: The session.
-        owner: Who listens; what belongs to others is not heard.
-        after: The last event that is known already.
-        catch_up: Reads what was stored since.
-        news: Set whenever there is something to hear.
     """
 
     def __init__(
@@ -58,7 +51,7 @@ class Listener:
         self._session_id = session_id
         self._last = after
         self._catch_up = catch_up
-        self._stored: deque[Recorded] = deque()
+        self._stored: deque[EventEnvelope] = deque()
         self._queue: deque[Heard] = deque()
         self._missed = True
         self._closed = False
@@ -72,7 +65,7 @@ class Listener:
             self._missed = True
             if heard.turn_id is not None:
                 self._queue.append(
-                    Passing(
+                    DeltaEnvelope(
                         session_id=heard.session_id,
                         turn_id=heard.turn_id,
                         owner=heard.owner,
@@ -88,16 +81,20 @@ class Listener:
             if not self._stored and self._missed:
                 self._missed = False
                 page = await self._catch_up(self._session_id, self.owner, self._last, PAGE)
-                self._stored.extend(page)
+                # What was heard meanwhile stays in its order, with the words between.
+                queued = (each.seq for each in self._queue if isinstance(each, EventEnvelope))
+                first = next((seq for seq in queued if seq > self._last), None)
+                missed = [each for each in page if first is None or each.seq < first]
+                self._stored.extend(missed)
                 # Whoever speaks meanwhile may say that more was missed.
-                self._missed = self._missed or len(page) == PAGE
+                self._missed = self._missed or len(missed) == PAGE
                 continue
             heard = self._stored.popleft() if self._stored else self._queue.popleft()
             if self._is_new(heard):
                 return heard
         return None
 
-    def __aiter__(self) -> "Listener":
+    def __aiter__(self) -> "Subscriber":
         return self
 
     async def __anext__(self) -> Heard:
@@ -115,7 +112,7 @@ class Listener:
         self._news.set()
 
     def _is_new(self, heard: Heard) -> bool:
-        if isinstance(heard, Passing):
+        if isinstance(heard, DeltaEnvelope):
             return True
         if heard.seq <= self._last:
             return False
@@ -123,21 +120,16 @@ class Listener:
         return True
 
 
-class Overhearer:
-    """Hears all sessions of an owner from now on; when it falls behind, it is told what it lost.
-
-    Args:
-        owner: Whose sessions.
-        news: Set whenever there is something to hear.
-    """
+class ActivitySubscriber:
+    """Hears all sessions of an owner from now on; when it falls behind, it is told what it lost."""
 
     def __init__(self, owner: str, news: asyncio.Event | None = None) -> None:
         self.owner = owner
-        self._queue: deque[Recorded] = deque()
+        self._queue: deque[EventEnvelope] = deque()
         self._lost = 0
         self._news = news or asyncio.Event()
 
-    def hear(self, heard: Recorded) -> None:
+    def hear(self, heard: EventEnvelope) -> None:
         """Take in something new without ever waiting."""
         if len(self._queue) >= _LONGEST:
             self._lost += len(self._queue)
@@ -145,7 +137,7 @@ class Overhearer:
         self._queue.append(heard)
         self._news.set()
 
-    def taken(self) -> Recorded | int | None:
+    def taken(self) -> EventEnvelope | int | None:
         """The next event, or how many were lost before it; None when there is nothing now."""
         if self._lost:
             lost, self._lost = self._lost, 0
@@ -159,12 +151,12 @@ class Hub:
     def __init__(self, catch_up: CatchUp) -> None:
         self._catch_up = catch_up
         # Weak: a listener that nobody holds any more is gone by itself.
-        self._listeners: dict[SessionId, WeakSet[Listener]] = {}
-        self._overhearers: WeakSet[Overhearer] = WeakSet()
-        self._attending: list[Callable[[Recorded], None]] = []
+        self._listeners: dict[SessionId, WeakSet[Subscriber]] = {}
+        self._overhearers: WeakSet[ActivitySubscriber] = WeakSet()
+        self._attending: list[Callable[[EventEnvelope], None]] = []
         self._steps: dict[SessionId, _Step] = {}
 
-    def publish(self, recorded: Sequence[Recorded]) -> None:
+    def publish(self, recorded: Sequence[EventEnvelope]) -> None:
         """Ring events that are on disk."""
         for event in recorded:
             if isinstance(event.event, _ENDS_STEP):
@@ -178,7 +170,7 @@ class Hub:
             for hear in self._attending:
                 hear(event)
 
-    def whisper(self, passing: Passing) -> None:
+    def publish_delta(self, passing: DeltaEnvelope) -> None:
         """Pass a delta on to whoever listens right now."""
         self._note(passing)
         for listener in self._ears(passing.session_id):
@@ -191,12 +183,12 @@ class Hub:
         after: int,
         owner: str = MINE,
         news: asyncio.Event | None = None,
-    ) -> Listener:
+    ) -> Subscriber:
         """Hear a session from a number on, until the caller has had enough.
 
         Whoever comes in the middle of a step hears its words so far first.
         """
-        listener = Listener(session_id, owner, after, self._catch_up, news)
+        listener = Subscriber(session_id, owner, after, self._catch_up, news)
         self._listeners.setdefault(session_id, WeakSet()).add(listener)
         step = self._steps.get(session_id)
         if step is not None and step.began.owner == owner:
@@ -204,17 +196,17 @@ class Hub:
                 listener.hear(passing)
         return listener
 
-    def overhear(self, owner: str, news: asyncio.Event | None = None) -> Overhearer:
+    def overhear(self, owner: str, news: asyncio.Event | None = None) -> ActivitySubscriber:
         """Hear all sessions of an owner from now on."""
-        overhearer = Overhearer(owner, news)
+        overhearer = ActivitySubscriber(owner, news)
         self._overhearers.add(overhearer)
         return overhearer
 
-    def attend(self, hear: Callable[[Recorded], None]) -> None:
+    def attend(self, hear: Callable[[EventEnvelope], None]) -> None:
         """Hear the sessions of all owners from now on, for whoever counts and tells nobody."""
         self._attending.append(hear)
 
-    def _note(self, passing: Passing) -> None:
+    def _note(self, passing: DeltaEnvelope) -> None:
         match passing.delta:
             case StepBegan():
                 self._steps[passing.session_id] = _Step(passing)
@@ -225,7 +217,7 @@ class Hub:
             case _:
                 pass
 
-    def _ears(self, session_id: SessionId) -> Collection[Listener]:
+    def _ears(self, session_id: SessionId) -> Collection[Subscriber]:
         listeners = self._listeners.get(session_id, ())
         if not listeners:
             self._listeners.pop(session_id, None)
@@ -236,10 +228,10 @@ class Hub:
 class _Step:
     """A step under way."""
 
-    began: Passing
+    began: DeltaEnvelope
     words: list[str] = field(default_factory=list[str])
 
-    def so_far(self) -> list[Passing]:
+    def so_far(self) -> list[DeltaEnvelope]:
         """Its beginning and its words, as one who comes now hears them."""
         if not isinstance(self.began.delta, StepBegan) or not self.words:
             return [self.began]

@@ -1,18 +1,28 @@
-"""The ledger as a ring: steps and tool calls are on disk before anyone acts on them."""
+"""The ledger as a middleware: steps and tool calls are on disk before anyone acts on them."""
 
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
-from pydantic_ai.exceptions import CallDeferred, ToolFailed
-from pydantic_ai.messages import ModelRequest, ModelResponse, ToolCallPart, ToolReturnPart
+from pydantic_ai.exceptions import ApprovalRequired, CallDeferred, ModelRetry, ToolFailed
+from pydantic_ai.messages import (
+    ModelRequest,
+    ModelResponse,
+    ToolCallPart,
+    ToolReturnPart,
+    UserContent,
+    UserPromptPart,
+)
 from pydantic_ai.models import ModelRequestContext
 from typing_extensions import override
 
 from long_running_agents.agent import transcript
+from long_running_agents.agent.model_request import ModelStreaming, picture_prompt
 from long_running_agents.agent.recorder import Step, TurnRecorder
-from long_running_agents.agent.words import Words
+from long_running_agents.domain.approval import ApprovalState
 from long_running_agents.domain.events import ClientCalled, Event, TextWritten, ToolCalled
 from long_running_agents.domain.policy import Allow, Decision
+from long_running_agents.domain.redaction import MARK
 from long_running_agents.domain.tool import (
     UNCERTAIN_MESSAGE,
     CallState,
@@ -20,48 +30,45 @@ from long_running_agents.domain.tool import (
     Replay,
     ToolCallRecord,
 )
-from long_running_agents.models.pricing import PriceList
-from long_running_agents.tools.containment import GivenUp
-from long_running_agents.tools.effects import effect_of
+from long_running_agents.domain.turn import Turn, brought
+from long_running_agents.models.factory import PriceList
+from long_running_agents.tools.deps import effect_of
 from long_running_agents.tools.gate import Gate
-from long_running_agents.tools.ring import Ask, Ring, Run
+from long_running_agents.tools.middleware import Ask, CodeFailed, GivenUp, Middleware, Run
+
+_NOBODY_ASKED = "Not run: it asks for an approval that nobody here can give."
+_NOT_KEPT = (
+    f"Not run: there was a secret in its arguments, and where it was, only {MARK} was kept while "
+    "the call waited. Let the user put the secret where it belongs."
+)
 
 
-class Ledger(Ring):
-    """Writes each step when it is complete, and each tool call before and after it runs.
+@dataclass(frozen=True, slots=True)
+class Ledger(Middleware):
+    """Writes each step when it is complete, and each tool call before and after it runs."""
 
-    Args:
-        recorder: Writes the facts down.
-        words: Knows which model answered.
-        prices: Knows what it cost.
-        gate: Decides about the calls, and knows whose words come back.
-        client: The tools that the client runs itself.
-    """
-
-    def __init__(
-        self,
-        recorder: TurnRecorder,
-        words: Words,
-        prices: PriceList,
-        gate: Gate,
-        client: Collection[str] = frozenset(),
-    ) -> None:
-        self.recorder = recorder
-        self.words = words
-        self.prices = prices
-        self.gate = gate
-        self.client = client
+    recorder: TurnRecorder
+    words: ModelStreaming
+    """Knows which model answered."""
+    prices: PriceList
+    gate: Gate
+    client: Collection[str] = frozenset()
+    """The tools that the client runs itself."""
 
     @override
     async def request(self, context: ModelRequestContext, ask: Ask) -> ModelResponse:
         # Taken before it is sent: on its way the library dresses it up for one model and one place.
         request = context.messages[-1]
-        response = transcript.with_own_ids(await ask(context), self.recorder.calls)
         assert isinstance(request, ModelRequest), "the loop always asks with a request"  # noqa: S101
+        steers = self.recorder.steers
+        # In place, so that the steps to come see them as well.
+        request.parts = [*request.parts, *(UserPromptPart(_words(turn)) for turn in steers)]
+        response = transcript.with_own_ids(await ask(context), self.recorder.calls)
         for tool in context.model_request_parameters.function_tools:
             self.gate.meet(tool)
         decisions = [await self.gate.judge(part) for part in transcript.calls_of(response)]
-        await self.recorder.step(self._facts(request, response, context, decisions))
+        facts = self._facts(request, response, context, decisions)
+        await self.recorder.step(replace(facts, steers=steers))
         return response
 
     def _facts(
@@ -140,6 +147,9 @@ class Ledger(Ring):
                 await self._resolve(call, CallState.UNCERTAIN, told)
                 raise ToolFailed(told)
             case Replay.RUN:
+                if self.recorder.lost_a_secret(call.tool_call_id):
+                    await self._resolve(call, CallState.FAILED, _NOT_KEPT)
+                    raise ToolFailed(_NOT_KEPT)
                 return await self._run(call, run)
 
     async def _run(self, call: ToolCallPart, run: Run) -> Any:
@@ -151,17 +161,32 @@ class Ledger(Ring):
             state = CallState.UNCERTAIN if once else CallState.FAILED
             await self._resolve(call, state, failure.message)
             raise
-        except ToolFailed as failure:
-            await self._resolve(call, CallState.FAILED, failure.message)
+        except (ToolFailed, ModelRetry) as failure:
+            heard = isinstance(failure, CodeFailed)
+            await self._resolve(call, CallState.FAILED, failure.message, heard=heard)
             raise
+        except (ApprovalRequired, CallDeferred):
+            asked = self.recorder.approval(call.tool_call_id)
+            if asked is not None and asked.state is ApprovalState.OPEN:
+                raise
+            # Nobody was asked, so nobody would ever answer.
+            await self._resolve(call, CallState.FAILED, _NOBODY_ASKED)
+            raise ToolFailed(_NOBODY_ASKED) from None
         await self._resolve(call, CallState.DONE, result)
         return result
 
-    async def _resolve(self, call: ToolCallPart, state: CallState, result: object) -> None:
+    async def _resolve(
+        self, call: ToolCallPart, state: CallState, result: object, *, heard: bool = False
+    ) -> None:
         text = transcript.result_text(result)
         shown = result if isinstance(result, str) else text
-        source = self.gate.source(call.tool_call_id) if state is CallState.DONE else None
+        heard = heard or state is CallState.DONE
+        source = self.gate.source(call.tool_call_id) if heard else None
         await self.recorder.resolve(call.tool_call_id, state, text, shown, source)
+
+
+def _words(turn: Turn) -> str | Sequence[UserContent]:
+    return picture_prompt(turn.prompt, brought(turn.client_tools).pictures)
 
 
 def _again(record: ToolCallRecord) -> object:

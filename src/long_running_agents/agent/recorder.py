@@ -1,37 +1,37 @@
-"""The clerk of one turn: writes each fact down, then has it rung."""
+"""Writes each fact of one turn down, then publishes it: every finished step is a checkpoint."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from dataclasses import replace as changed
 from datetime import datetime, timedelta
 from typing import TypeVar
 
 from long_running_agents.agent.hub import Hub
-from long_running_agents.domain.approval import Approval, ApprovalState
+from long_running_agents.domain.approval import Approval, ApprovalState, Grant, GrantScope, visible
 from long_running_agents.domain.budget import Spent, Usage
 from long_running_agents.domain.events import (
     ApprovalRequested,
     Delta,
+    DeltaEnvelope,
     Event,
-    Passing,
-    Recorded,
+    EventEnvelope,
+    MessageSteered,
     ToolReturned,
 )
-from long_running_agents.domain.grant import Grant, Scope
-from long_running_agents.domain.ids import ApprovalId, new_id
-from long_running_agents.domain.judgement import Judgement, ruling
-from long_running_agents.domain.policy import Allow, Decision
+from long_running_agents.domain.ids import ApprovalId, TurnId, new_id
+from long_running_agents.domain.policy import Allow, Decision, Judgement, ruling
 from long_running_agents.domain.ports import Clock
-from long_running_agents.domain.session import Mode
-from long_running_agents.domain.task import summary
+from long_running_agents.domain.redaction import MARK
+from long_running_agents.domain.rule import PinnedRule
+from long_running_agents.domain.session import Mode, summary
+from long_running_agents.domain.taint import Taint
 from long_running_agents.domain.tool import CallState, Effect, Replay, ToolCallRecord, replay
 from long_running_agents.domain.turn import Turn
 from long_running_agents.store import (
     approvals,
     decisions,
     events,
-    grants,
     ledger,
     messages,
     taints,
@@ -39,8 +39,10 @@ from long_running_agents.store import (
     turns,
     usage,
 )
+from long_running_agents.store import rules as store_rules
 from long_running_agents.store.database import Database, Transaction
 from long_running_agents.store.messages import StoredMessage
+from long_running_agents.tools.memory import SEARCHING, foreign_memories
 
 T = TypeVar("T")
 
@@ -60,20 +62,26 @@ class Step:
     """Calls of the step before that never ran: id, state, what the model was told."""
     decisions: Sequence[Decision] = ()
     """What was decided about the calls, in their order."""
+    steers: Sequence[Turn] = ()
+    """The messages that were given to the model with it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionState:
+    """What a session has for a turn when that is claimed."""
+
+    sources: Sequence[str] = ()
+    """The foreign words that it has read."""
+    rules: Sequence[PinnedRule] = ()
+    """What holds in it."""
+    steers: Sequence[Turn] = ()
+    """The messages that came for the turn and were not given to it yet."""
 
 
 class TurnRecorder:
     """Writes down one turn while it runs.
 
     After ``close`` nothing more is written: a tool that outlives its turn speaks to nobody.
-
-    Args:
-        turn: The turn.
-        database: Where it is written down.
-        hub: Rings what was written.
-        clock: Tells the time.
-        sources: The foreign words that the session has read before.
-        patience: How long a question waits for its answer; None for ever.
     """
 
     def __init__(
@@ -83,13 +91,17 @@ class TurnRecorder:
         database: Database,
         hub: Hub,
         clock: Clock,
-        sources: Sequence[str] = (),
+        state: SessionState,
         patience: timedelta | None = None,
     ) -> None:
         self.turn = turn
-        self._sources = dict.fromkeys(sources)
+        self._sources = dict.fromkeys(state.sources)
+        self._steers = state.steers
+        self._given: set[TurnId] = set()
         self._patience = patience
         self.spent: Spent = turn.spent
+        self.rules = state.rules
+        """What holds in the session, as of the last fact that was written."""
         self.calls: dict[str, ToolCallRecord] = {}
         self.closed = False
         self._approvals: dict[str, Approval] = {}
@@ -99,6 +111,7 @@ class TurnRecorder:
         self._since = clock.monotonic()
         self._own: set[str] = set()
         self._started: dict[str, float] = {}
+        self._heard: tuple[tuple[str, str], ...] | None = None
 
     @property
     def begun_here(self) -> frozenset[str]:
@@ -113,11 +126,11 @@ class TurnRecorder:
         )
         self.calls = {record.call_id: record for record in records}
 
-    def whisper(self, delta: Delta) -> None:
+    def publish_delta(self, delta: Delta) -> None:
         """Pass a delta on."""
         if not self.closed:
-            self._hub.whisper(
-                Passing(
+            self._hub.publish_delta(
+                DeltaEnvelope(
                     session_id=self.turn.session_id,
                     turn_id=self.turn.id,
                     owner=self.turn.owner,
@@ -156,7 +169,7 @@ class TurnRecorder:
         judged = [self._judgement(call, decision, now) for call, decision in pairs]
         allowed = [decision for decision in step.decisions if isinstance(decision, Allow)]
 
-        def work(tx: Transaction) -> list[Recorded]:
+        def work(tx: Transaction) -> list[EventEnvelope]:
             messages.append(tx, turn.session_id, turn.id, step.messages, now)
             usage.record(
                 tx,
@@ -172,12 +185,16 @@ class TurnRecorder:
             if step.calls:
                 ledger.request(tx, step.calls)
                 decisions.note(tx, judged)
-                grants.use(tx, [each.grant for each in allowed if each.grant is not None])
+                approvals.use(tx, [each.grant for each in allowed if each.grant is not None])
             for call_id, state, told in step.outcomes:
                 ledger.resolve(tx, turn.id, call_id, state, told, now)
-            return events.append(tx, turn.session_id, turn.id, step.events, now)
+            return [
+                *self._steer(tx, step.steers, now),
+                *events.append(tx, turn.session_id, turn.id, step.events, now),
+            ]
 
         await self._write(work)
+        self._given |= {each.id for each in step.steers}
         self._since += seconds
         self.spent = spent
         for call_id, state, told in step.outcomes:
@@ -185,11 +202,30 @@ class TurnRecorder:
         self.calls |= {call.call_id: call for call in step.calls}
         self._own |= {call.call_id for call in step.calls}
 
+    @property
+    def steers(self) -> list[Turn]:
+        """The messages for the turn that the model was not given yet, as of the last write."""
+        return [each for each in self._steers if each.id not in self._given]
+
+    def _steer(self, tx: Transaction, given: Sequence[Turn], now: datetime) -> list[EventEnvelope]:
+        """Note with a step that the model was given messages: each once, whoever dies when."""
+        told: list[EventEnvelope] = []
+        for each in given:
+            event = MessageSteered(content=each.prompt, into=self.turn.id)
+            told += events.append(tx, each.session_id, each.id, [event], now)
+        if given:
+            turns.steer(tx, given, now)
+        return told
+
     def replay(self, call_id: str) -> Replay:
         """What to do with a call: one of this life runs, an earlier life's may have run."""
         if call_id in self._own:
             return Replay.RUN
         return replay(self.calls[call_id].state, self.calls[call_id].effect)
+
+    def lost_a_secret(self, call_id: str) -> bool:
+        """Whether a call of an earlier life would run with a mark in place of a secret."""
+        return call_id not in self._own and MARK in self.calls[call_id].args
 
     async def start(self, call_id: str) -> None:
         """Note that a call begins; a ONCE call not before the disk knows."""
@@ -221,7 +257,7 @@ class TurnRecorder:
         turn = self.turn
         event = self.returned(call_id, state, shown)
 
-        def work(tx: Transaction) -> list[Recorded]:
+        def work(tx: Transaction) -> list[EventEnvelope]:
             ledger.resolve(tx, turn.id, call_id, state, result, now)
             if source is not None:
                 place = call_id if source[1] else ""
@@ -230,33 +266,52 @@ class TurnRecorder:
 
         await self._write(work)
         self.calls[call_id] = changed(self.calls[call_id], state=state, result=result)
+        if self.calls[call_id].tool in SEARCHING:
+            self._heard = None
         if source is not None:
             self._sources[source[0]] = None
+
+    async def pictures(self, names: Collection[str]) -> dict[str, bytes]:
+        """What pictures of the session hold, as far as they are there."""
+        session_id = self.turn.session_id
+        return await self._database.read(lambda tx: messages.find_pictures(tx, session_id, names))
 
     @property
     def sources(self) -> tuple[str, ...]:
         """The foreign words that the session has read."""
         return tuple(self._sources)
 
-    async def taint(self, source: str) -> None:
-        """Note that the session reads foreign words."""
-        if source in self._sources:
+    async def taint(self, source: str, call_id: str = "", /) -> None:
+        """Note that the session reads foreign words, and in which call's result if known."""
+        if source in self._sources and not call_id:
             return
         turn, now = self.turn, self._clock.now()
-        await self._write(
-            lambda tx: taints.add(tx, turn.session_id, turn.id, source, now) or list[Recorded]()
-        )
+
+        def work(tx: Transaction) -> list[EventEnvelope]:
+            taints.add(tx, turn.session_id, turn.id, source, now, call_id=call_id)
+            return []
+
+        await self._write(work)
         self._sources[source] = None
 
-    async def seen(self) -> frozenset[str]:
-        """The addresses that were named in the session."""
+    async def words(self, *, overheard: bool = False) -> Taint:
+        """What the user wrote in the session, what was read there, and what came to mind."""
         session_id = self.turn.session_id
-        return await self._database.read(lambda tx: taints.seen(tx, session_id))
+        if self._heard is None:
+            owner = self.turn.owner
+            self._heard = await self._database.read(
+                lambda tx: foreign_memories(tx, owner, session_id)
+            )
+        known = Taint(sources=self.sources, heard=self._heard)
+        if not (known.sources or known.heard or overheard):
+            return known
+        read = await self._database.read(lambda tx: taints.words(tx, session_id))
+        return changed(read, sources=known.sources, heard=known.heard)
 
     async def grants(self) -> Sequence[Grant]:
         """The remembered answers that are good for the session, as they stand now."""
         owner, session_id = self.turn.owner, self.turn.session_id
-        return await self._database.read(lambda tx: grants.in_force(tx, owner, session_id))
+        return await self._database.read(lambda tx: approvals.in_force(tx, owner, session_id))
 
     def returned(self, call_id: str, state: CallState, shown: str) -> ToolReturned:
         """The event that tells of an outcome."""
@@ -285,9 +340,9 @@ class TurnRecorder:
         entry = self._judgement(self.calls[call_id], decision, self._clock.now())
         used = [decision.grant] if isinstance(decision, Allow) and decision.grant else []
 
-        def work(tx: Transaction) -> list[Recorded]:
+        def work(tx: Transaction) -> list[EventEnvelope]:
             decisions.note(tx, [entry])
-            grants.use(tx, used)
+            approvals.use(tx, used)
             return []
 
         await self._write(work)
@@ -307,7 +362,7 @@ class TurnRecorder:
             who=who,
         )
 
-    async def ask(self, call_id: str, question: str, offer: Scope | None) -> None:
+    async def ask(self, call_id: str, question: str, offer: GrantScope | None) -> None:
         """Store a question about a call."""
         now = self._clock.now()
         turn, call = self.turn, self.calls[call_id]
@@ -317,8 +372,8 @@ class TurnRecorder:
             turn_id=turn.id,
             call_id=call_id,
             tool=call.tool,
-            args=call.args,
-            question=question,
+            args=json.dumps(visible(json.loads(call.args)), ensure_ascii=False),
+            question=visible(question),
             state=ApprovalState.OPEN,
             asked_at=now,
             offer=offer,
@@ -327,14 +382,14 @@ class TurnRecorder:
         event = ApprovalRequested(
             approval_id=approval.id,
             tool=call.tool,
-            input=json.loads(call.args),
+            input=json.loads(approval.args),
             tool_call_id=call_id,
-            question=question,
+            question=approval.question,
             scope="" if offer is None else str(offer),
             expires_at=approval.expires_at,
         )
 
-        def work(tx: Transaction) -> list[Recorded]:
+        def work(tx: Transaction) -> list[EventEnvelope]:
             approvals.ask(tx, approval)
             ledger.wait(tx, turn.id, call_id)
             return events.append(tx, turn.session_id, turn.id, [event], now)
@@ -346,10 +401,15 @@ class TurnRecorder:
         """Write that a call may not run."""
         await self.resolve(call_id, CallState.DENIED, json.dumps(reason), reason)
 
-    async def _write(self, work: Callable[[Transaction], list[Recorded]]) -> None:
+    async def _write(self, work: Callable[[Transaction], list[EventEnvelope]]) -> None:
         if self.closed:
             raise TurnLeftError
-        self._hub.publish(await self._database.write(work))
+        key = self.turn.session_id
+        # With every fact, what came meanwhile: a read of its own would cost a hop between threads.
+        news, self.rules, self._steers = await self._database.write(
+            lambda tx: (work(tx), store_rules.standing(tx, key), turns.steering(tx, key))
+        )
+        self._hub.publish(news)
 
     def close(self) -> None:
         """Write nothing more."""

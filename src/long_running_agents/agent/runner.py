@@ -1,42 +1,48 @@
-"""The study: one turn through the agent loop, from where its log ends to where it comes to rest."""
+"""One turn through the agent loop, from where its log ends to where it comes to rest."""
 
 import asyncio
 import logging
-from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
-from pydantic_ai import Agent, AgentRetries, DeferredToolRequests, UsageLimits
 from pydantic_ai.exceptions import AgentRunError
 from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, UserPromptPart
-from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import RunContext
 from pydantic_ai.toolsets import AbstractToolset
 from pydantic_ai.usage import RunUsage
 
 from long_running_agents.agent import transcript
-from long_running_agents.agent.context import Ahead
-from long_running_agents.agent.fitting import Fitter, Fitting
-from long_running_agents.agent.gauges import Gauges
+from long_running_agents.agent.compaction import Compactor, Summarizer
+from long_running_agents.agent.context_window import ContextWindow, TokenEstimates
 from long_running_agents.agent.hub import Hub
 from long_running_agents.agent.ledger import Ledger
-from long_running_agents.agent.limits import BudgetGuard
-from long_running_agents.agent.onlookers import Onlookers
-from long_running_agents.agent.outcome import Answered, Failed, Limited, Outcome, Stopped, Waiting
-from long_running_agents.agent.prompt import Section, instructions, with_client
-from long_running_agents.agent.recall import Recall, Recollection
-from long_running_agents.agent.recorder import TurnRecorder
-from long_running_agents.agent.watching import Watching
-from long_running_agents.agent.words import Choices, Words
-from long_running_agents.domain.brought import Brought, brought
-from long_running_agents.domain.budget import LimitHit, Limits
-from long_running_agents.domain.fitting import WindowOf
-from long_running_agents.domain.policy import Occasion, Rules
+from long_running_agents.agent.memory import Recall, Recollection
+from long_running_agents.agent.model_request import (
+    BudgetGuard,
+    Choices,
+    ModelStreaming,
+    Pictures,
+    StructuredOutput,
+    picture_prompt,
+)
+from long_running_agents.agent.recorder import SessionState, TurnRecorder
+from long_running_agents.agent.run_settings import (
+    NextRequest,
+    RunSettings,
+    Section,
+    instructions,
+    rule_sections,
+    with_client,
+)
+from long_running_agents.agent.settle import Answered, Failed, Limited, Outcome, Stopped, Waiting
+from long_running_agents.agent.step_loop import Known, Prompt, StepLoop, Toolbox
+from long_running_agents.domain.budget import LimitHit
+from long_running_agents.domain.compaction import render
+from long_running_agents.domain.policy import Occasion
 from long_running_agents.domain.ports import Clock
-from long_running_agents.domain.redaction import Redactor
-from long_running_agents.domain.session import Mode
-from long_running_agents.domain.turn import Turn
+from long_running_agents.domain.rule import PinnedRule
+from long_running_agents.domain.turn import AnswerForm, ClientRequest, Turn, brought
 from long_running_agents.errors import (
     CorruptData,
     LimitReached,
@@ -44,75 +50,46 @@ from long_running_agents.errors import (
     ModelUnavailable,
     StorageFailed,
 )
-from long_running_agents.models.listening import Choice
-from long_running_agents.models.pricing import PriceList
+from long_running_agents.models.factory import PriceList
+from long_running_agents.models.retry import FallbackChoice
+from long_running_agents.observe.observers import ObserverMiddleware, Observers
+from long_running_agents.store import folds
 from long_running_agents.store.database import Database
-from long_running_agents.tools.candidates import candidates
-from long_running_agents.tools.client import ClientTools
-from long_running_agents.tools.containment import Containment
-from long_running_agents.tools.deps import MakeDeps, TurnDeps, for_a_look
+from long_running_agents.tools.catalog import ClientTools, candidates
+from long_running_agents.tools.deps import MakeDeps, TurnDeps, preview_deps
 from long_running_agents.tools.gate import Gate
-from long_running_agents.tools.ring import Rings
+from long_running_agents.tools.middleware import ErrorContainment, MiddlewareStack, TurnMiddleware
 
 log = logging.getLogger(__name__)
+
 
 _GRACE = 0.5
 """Seconds a stopped turn's tools get to let go before they are left behind."""
 
-# The step limit bounds repetitions; a model that errs may err until then.
-_RETRIES = AgentRetries(tools=1_000_000, output=3)
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunSettings:
-    """What the runner needs of the settings."""
-
-    instructions: Callable[[str], Sequence[Section]]
-    """What the agent is told first, by whose turn it is."""
-    windows: WindowOf
-    limits: Mapping[Mode, Limits]
-    rules: Rules
-    tool_timeout: float
-    result_limit: int
-    retries: int
-    model: ModelSettings
-    redact: Redactor
-    patience: timedelta | None = None
-    """How long a question waits for its answer; None for ever."""
-
-
+@dataclass(kw_only=True)
 class TurnRunner:
-    """Drives turns through Pydantic AI. It never touches sockets, and names no tool or provider."""
+    """Drives turns through the loop. It never touches sockets, and names no tool or provider."""
 
-    def __init__(
-        self,
-        *,
-        database: Database,
-        hub: Hub,
-        clock: Clock,
-        toolsets: Sequence[AbstractToolset[TurnDeps]],
-        settings: RunSettings,
-        deps: MakeDeps,
-        recall: Recall | None = None,
-        onlookers: Onlookers | None = None,
-    ) -> None:
-        self._toolsets = toolsets
-        self._deps = deps
-        self._onlookers = onlookers or Onlookers()
-        self._recall = recall
-        self._database = database
-        self._hub = hub
-        self._clock = clock
-        self._settings = settings
+    database: Database
+    hub: Hub
+    clock: Clock
+    toolsets: Sequence[AbstractToolset[TurnDeps]]
+    settings: RunSettings
+    deps: MakeDeps
+    recall: Recall | None = None
+    observers: Observers = field(default_factory=Observers)
+    compactor: Compactor | None = None
+
+    def __post_init__(self) -> None:
         self._prices = PriceList()
-        self._gauges = Gauges(settings.windows)
-        self._agent: Agent[TurnDeps, str | DeferredToolRequests] = Agent(
-            deps_type=TurnDeps,
-            output_type=[str, DeferredToolRequests],
-            name="lra",
-            toolsets=toolsets,
-            retries=_RETRIES,
-        )
+        self._estimates = TokenEstimates(self.settings.windows, self.settings.history)
+        self._known: Known = {}
+
+    @property
+    def patience(self) -> timedelta | None:
+        """How long a question waits for its answer, and a call for its client; None for ever."""
+        return self.settings.patience
 
     async def run(
         self,
@@ -123,7 +100,7 @@ class TurnRunner:
         fresh: bool,
         seen: bool,
         stopping: Callable[[], bool],
-        sources: Sequence[str] = (),
+        state: SessionState,
     ) -> Outcome:
         """Take a turn from where its log ends to where it comes to rest.
 
@@ -134,87 +111,116 @@ class TurnRunner:
             fresh: Whether the turn has no messages of its own yet.
             seen: Whether the history is the whole session.
             stopping: Whether a cancellation means that a person stopped the turn.
-            sources: The foreign words that the session has read.
+            state: What the session has for it.
         """
-        if not fresh and (answer := _answered(history)) is not None:
+        client = brought(turn.client_tools)
+        answer = None if fresh or client.form is not None else _answered(history)
+        if answer is not None:
             # Died after the last step and before coming to rest: nothing is left to do.
             return Answered(answer, choices()[0].name)
         recorder = TurnRecorder(
             turn,
-            database=self._database,
-            hub=self._hub,
-            clock=self._clock,
-            sources=sources,
-            patience=self._settings.patience,
+            database=self.database,
+            hub=self.hub,
+            clock=self.clock,
+            state=state,
+            patience=self.settings.patience,
         )
         if not fresh:
             await recorder.load()
-        client = brought(turn.client_tools)
-        fitting = Fitting(choices, self._gauges, self._allowed(client.names))
+        window = self._window(turn, choices, client, seen=seen)
         new = fresh and turn.attempts <= 1
+        told = with_client(self.settings.instructions(turn.owner), client)
+        seen = seen and self._estimates.of(choices()[0]).holds_all(history, instructions(told))
         recollection = await self._recalled(turn, choices, seen=seen, new=new)
-        for source in recollection.foreign:
-            await recorder.taint(source)
-        run = _Run(
-            recorder, fitting, recollection, self._settings, self._clock, self._prices, client
+        enforced = [policy for rule in state.rules for policy in rule.enforced]
+        settings = replace(self.settings, rules=self.settings.rules.beside(enforced))
+        run = _Run(recorder, window, recollection, settings, self.clock, self._prices, client)
+        run.sections = told
+        if self.observers.present:
+            run.stack = run.watched(self.observers)
+        said = picture_prompt(turn.prompt, client.pictures) if fresh else None
+        work = asyncio.create_task(self._loop(run, said, history))
+        outcome = await run.watch(work, stopping)
+        if self.compactor is not None and window.leaving > 1 and isinstance(outcome, Answered):
+            self.compactor.want(turn, window.leaving, self.summarizer(choices()[0]))
+        return outcome
+
+    def summarizer(self, choice: FallbackChoice) -> Summarizer:
+        """Who sums up what a model is not shown any more; half of its window is for the words."""
+        estimate = self._estimates.of(choice)
+        # A small model's summaries are worse than lines.
+        name = "" if estimate.small else choice.name
+        return Summarizer(name, int(estimate.used / estimate.ratio / 2) * 3)
+
+    def _window(
+        self, turn: Turn, choices: Choices, client: ClientRequest, *, seen: bool
+    ) -> ContextWindow:
+        async def block(before: int, room: int) -> str:
+            kept = await self.database.read(
+                lambda tx: folds.standing_block(tx, turn.session_id, before)
+            )
+            return render(kept, room) if kept.hidden else ""
+
+        return ContextWindow(
+            choices,
+            self._estimates,
+            self._allowed(client.names),
+            turn=turn.number,
+            earlier=not seen,
+            block=block,
         )
-        if self._onlookers.present:
-            run.rings = run.watched(self._onlookers)
-        work = asyncio.create_task(self._loop(run, turn.prompt if fresh else None, history))
-        return await run.watch(work, stopping)
 
     async def ahead(
         self,
         turn: Turn,
         history: Sequence[ModelMessage],
-        choice: Choice,
+        choice: FallbackChoice,
         *,
         unsaid: str | None,
         seen: bool,
-    ) -> Ahead:
-        """What the next request of a turn would be made of; nobody is asked, nothing is kept.
-
-        Args:
-            turn: The turn, which need not have begun.
-            history: What came before, this turn's own messages included.
-            choice: The model that would be asked.
-            unsaid: The newest message, if it is not in the history.
-            seen: Whether the history is the whole session.
-        """
+        rules: Sequence[PinnedRule] = (),
+    ) -> NextRequest:
+        """What the next request of a turn would be made of; nobody is asked, nothing is kept."""
         client = brought(turn.client_tools)
-        gauge = self._gauges.of(choice)
+        estimate = self._estimates.of(choice)
+        told = with_client(self.settings.instructions(turn.owner), client)
+        sections = [*told, *rule_sections(rules)]
+        window = self._window(turn, lambda: [choice], client, seen=seen)
         recollection = Recollection("")
-        if self._recall is not None and turn.prompt:
-            recollection = await self._recall.foresee(turn, seen=seen, window=gauge.holds)
+        if self.recall is not None and turn.prompt:
+            seen = seen and estimate.holds_all(history, instructions(sections))
+            recollection = await self.recall.foresee(turn, seen=seen, window=estimate.holds)
         new = [] if unsaid is None else [ModelRequest(parts=[UserPromptPart(unsaid)])]
         messages = [*history, *new]
         look = RunContext(
-            deps=for_a_look(self._deps, turn),
+            deps=preview_deps(self.deps, turn),
             model=choice.model,
             usage=RunUsage(),
             messages=messages,
         )
         tools, hidden = await candidates(self._beside(client), look)
-        return Ahead(
+        return NextRequest(
             model=choice.name,
-            sections=with_client(self._settings.instructions(turn.owner), client.instructions),
+            sections=sections,
             recollection=recollection,
             messages=messages,
             fresh=unsaid is not None,
             tools=tools,
             hidden=hidden,
-            fitter=Fitter(gauge, self._allowed(client.names)),
-            settings=self._settings.model,
+            window=window,
+            fitter=window.fitter(choice),
+            settings=self.settings.model,
         )
 
     async def _recalled(
         self, turn: Turn, choices: Choices, *, seen: bool, new: bool
     ) -> Recollection:
-        if self._recall is None:
+        if self.recall is None:
             return Recollection("")
-        window = self._gauges.of(choices()[0]).holds
+        window = self._estimates.of(choices()[0]).holds
         try:
-            return await self._recall.of(turn, seen=seen, window=window, new=new)
+            return await self.recall.of(turn, seen=seen, window=window, new=new)
         except LraError:
             raise
         except Exception:  # A bug in what a turn can do without must not cost the turn.
@@ -222,39 +228,44 @@ class TurnRunner:
             return Recollection("")
 
     def _allowed(self, client: Collection[str]) -> Callable[[str], bool]:
-        allow = self._settings.rules.allow
+        allow = self.settings.rules.allow
         return lambda tool: allow is None or tool in allow or tool in client
 
-    def _offering(self, client: Brought) -> AbstractContextManager[None]:
-        """Offer the client's tools beside ours."""
-        if not client.tools:
-            return nullcontext()
-        return self._agent.override(toolsets=self._beside(client))
-
-    def _beside(self, client: Brought) -> Sequence[AbstractToolset[TurnDeps]]:
+    def _beside(self, client: ClientRequest) -> Sequence[AbstractToolset[TurnDeps]]:
         """Our tools and the client's; where two have one name, it means its own."""
         if not client.tools:
-            return self._toolsets
+            return self.toolsets
         names = client.names
-        ours = [each.filtered(lambda _, tool: tool.name not in names) for each in self._toolsets]
+        ours = [each.filtered(lambda _, tool: tool.name not in names) for each in self.toolsets]
         return [*ours, ClientTools(client.tools)]
 
-    async def _loop(self, run: "_Run", prompt: str | None, history: list[ModelMessage]) -> Outcome:
-        own = self._settings.instructions(run.recorder.turn.owner)
-        with self._offering(run.client):
-            result = await self._agent.run(
-                prompt,
-                message_history=history,
-                deps=self._deps(run.recorder.turn, run.recorder.taint, run.gate.consent),
-                model=run.words.choices()[0].model,
-                model_settings=self._settings.model,
-                instructions=instructions(with_client(own, run.client.instructions)),
-                usage_limits=UsageLimits(request_limit=None),
-                capabilities=[*self._onlookers.inside(), run.rings],
-            )
-        if isinstance(result.output, DeferredToolRequests):
-            return Waiting()
-        return Answered(result.output, run.words.answering)
+    async def _loop(
+        self, run: "_Run", prompt: Prompt | None, history: list[ModelMessage]
+    ) -> Outcome:
+        # Died after an answer that has a form to be looked at.
+        output = None if prompt is not None else _answered(history)
+        loop = self._step_loop(run)
+        while True:
+            if output is None:
+                output, history = await loop.run(prompt, history)
+            if output is None:
+                return Waiting()
+            text, wrong = await run.output_form.read(output)
+            if not wrong:
+                return Answered(text, run.streaming.answering)
+            history, prompt, output = run.output_form.repair(history, wrong), None, None
+
+    def _step_loop(self, run: "_Run") -> "StepLoop":
+        turn = run.recorder.turn
+        return StepLoop(
+            choices=run.streaming.choices,
+            toolbox=Toolbox(self._beside(run.client), self._known),
+            deps=self.deps(turn, run.recorder.taint, run.gate.consent),
+            settings=self.settings.model,
+            instructions=lambda: instructions([*run.sections, *rule_sections(run.recorder.rules)]),
+            stack=run.stack,
+            observers=self.observers,
+        )
 
 
 class _Run:
@@ -263,46 +274,48 @@ class _Run:
     def __init__(
         self,
         recorder: TurnRecorder,
-        fitting: Fitting,
+        window: ContextWindow,
         recollection: Recollection,
         settings: RunSettings,
         clock: Clock,
         prices: PriceList,
-        client: Brought,
+        client: ClientRequest,
     ) -> None:
         self.client = client
+        self.sections: Sequence[Section] = ()
         self.recorder = recorder
         self._clock = clock
         turn = recorder.turn
         self._limits = settings.limits[turn.mode].times(1 + turn.renewals)
-        self.words = Words(
-            recorder, fitting.choices, retries=settings.retries, limits=self._limits, clock=clock
+        self.streaming = ModelStreaming(
+            recorder, window.choices, retries=settings.retries, limits=self._limits, clock=clock
         )
+        self.output_form = StructuredOutput(client.form or AnswerForm(), recorder, window.choices)
         self._budget = BudgetGuard(recorder, self._limits, prices)
         occasion = Occasion(origin=turn.origin, attended=turn.attended)
         gate = self.gate = Gate(settings.rules, recorder, occasion, client.names)
-        # Outermost first.
-        self.rings = Rings(
-            [
-                gate,
-                Ledger(recorder, self.words, prices, gate, client.names),
-                recollection,
-                fitting,
-                self._budget,
-                Containment(
-                    timeout=settings.tool_timeout,
-                    result_limit=settings.result_limit,
-                    clock=clock,
-                    redact=settings.redact,
-                ),
-                self.words,
-            ]
+        self._middleware = TurnMiddleware(
+            gate=gate,
+            ledger=Ledger(recorder, self.streaming, prices, gate, client.names),
+            recall=recollection,
+            context_window=window,
+            budget=self._budget,
+            containment=ErrorContainment(
+                timeout=settings.tool_timeout,
+                result_limit=settings.result_limit,
+                clock=clock,
+                redact=settings.redact,
+            ),
+            structured_output=self.output_form,
+            pictures=Pictures(recorder, client.pictures, window.choices),
+            streaming=self.streaming,
         )
+        self.stack = self._middleware.stack()
 
-    def watched(self, onlookers: Onlookers) -> Rings:
-        """The rings, with one around them that lets others see."""
-        watching = Watching(self.recorder, self.words, onlookers, self._clock)
-        return Rings([watching, *self.rings.rings])
+    def watched(self, observers: Observers) -> MiddlewareStack:
+        """The middleware, with one around it that lets others see."""
+        watching = ObserverMiddleware(self.recorder, self.streaming, observers, self._clock)
+        return replace(self._middleware, observers=watching).stack()
 
     async def watch(self, work: asyncio.Task[Outcome], stopping: Callable[[], bool]) -> Outcome:
         """Wait for the work, but not longer than the turn may run, nor after it was cancelled."""
@@ -320,7 +333,7 @@ class _Run:
             if not stopping() or task is None:
                 raise
             task.uncancel()
-            return Stopped("".join(self.words.heard), self.recorder.begun_here)
+            return Stopped("".join(self.streaming.heard), self.recorder.begun_here)
         finally:
             alarm.cancel()
             self.recorder.close()
@@ -348,7 +361,7 @@ class _Run:
             return Failed(error)
         except AgentRunError as error:
             return Failed(ModelUnavailable(f"The model's answer was of no use: {error}."))
-        except Exception as error:  # The outermost ring: a bug ends one turn, not the house.
+        except Exception as error:  # The outermost handler: a bug ends one turn, not the process.
             log.exception("turn %s failed", self.recorder.turn.id)
             return Failed(LraError(f"Something broke: {type(error).__name__}: {error}."))
 

@@ -1,201 +1,151 @@
 """`lra approvals`: open questions, their answers, what was granted, and what was decided."""
 
 import asyncio
-from typing import TYPE_CHECKING
+from operator import attrgetter
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from long_running_agents.cli.joining import client_of, joined
-from long_running_agents.cli.options import Options, pass_options
-from long_running_agents.cli.output import json_option, moment, note, print_json, print_table
-from long_running_agents.cli.reading import has_database, with_database
+from long_running_agents.cli.access import (
+    has_database,
+    joined,
+    open_home,
+    there_or_here,
+    with_database,
+)
+from long_running_agents.cli.main import CommandGroup, Options
+from long_running_agents.cli.output import moment, note, print_list, session_option, shown
+from long_running_agents.clock import SystemClock
+from long_running_agents.domain.ids import ApprovalId, GrantId, SessionId
 from long_running_agents.errors import Busy, NotFound, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
-    from long_running_agents.cli.desk import Desk
-    from long_running_agents.cli.following import Verdict
-    from long_running_agents.config import Loaded
-    from long_running_agents.domain.approval import Approval
-    from long_running_agents.domain.grant import Grant
-    from long_running_agents.domain.judgement import Judgement
+    from long_running_agents.cli.access import AgentApi
+    from long_running_agents.cli.follow import Verdict
+    from long_running_agents.config import LoadedSettings
     from long_running_agents.domain.turn import Turn
-    from long_running_agents.store.database import Database
+    from long_running_agents.store.database import Database, Transaction
+
+T = TypeVar("T")
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def approvals() -> None:
-    """List and answer open questions."""
+    """List and answer pending approvals."""
 
 
-@approvals.command("list")
-@click.option("-s", "--session", "chosen", metavar="ID", help="Only this session's.")
-@json_option
-@pass_options
-def list_approvals(options: Options, chosen: str | None, as_json: bool) -> None:
-    """List calls that wait for an answer."""
-    from long_running_agents.clock import SystemClock
-    from long_running_agents.domain.ids import session_id
+@approvals.subcommand("list", json=True)
+@session_option("Only this session's.")
+def list_approvals(options: Options, session: SessionId | None, as_json: bool) -> None:
+    """List pending approvals."""
+    from long_running_agents.store import approvals
 
-    where = None if chosen is None else session_id(chosen)
-    owner, now = options.load().settings.owner, SystemClock().now()
-
-    async def work(database: "Database") -> "Sequence[Approval]":
-        from long_running_agents.store import approvals
-
-        found = await database.read(lambda tx: approvals.open_questions(tx, where, owner=owner))
+    now = SystemClock().now()
+    found = _stored(options, lambda tx, owner: approvals.open_questions(tx, session, owner=owner))
+    print_list(
         # Whoever opens the home next writes down that they have expired.
-        return [each for each in found if not each.overdue(now)]
-
-    # A home without a database has no questions; that is an answer, not a failure.
-    found = with_database(options, work) if has_database(options) else ()
-    if as_json:
-        print_json(found)
-    elif not found:
-        note("Nothing waits for an answer.")
-    else:
-        print_table(
-            ["id", "asked", "tool", "arguments", "session", "why"],
-            [
-                [
-                    each.id,
-                    moment(each.asked_at),
-                    each.tool,
-                    each.args,
-                    each.session_id,
-                    each.question,
-                ]
-                for each in found
-            ],
-        )
+        [each for each in found if not each.overdue(now)],
+        "id, asked, tool, arguments, session, why",
+        attrgetter("id", "asked_at", "tool", "args", "session_id", "question"),
+        as_json=as_json,
+        nothing="No approvals are pending.",
+    )
 
 
-@approvals.command()
+def _stored(options: Options, read: "Callable[[Transaction, str], Sequence[T]]") -> "Sequence[T]":
+    """What is stored for the owner; a home without a database has nothing, which is no failure."""
+    if not has_database(options):
+        return ()
+    owner = options.load().settings.owner
+    return with_database(options, lambda database: database.read(lambda tx: read(tx, owner)))
+
+
+@approvals.subcommand()
 @click.argument("approval_id", metavar="ID")
-@click.option("--session", is_flag=True, help="Also allow the like for the rest of the session.")
-@click.option("--always", is_flag=True, help="Also allow the like from now on, until revoked.")
-@pass_options
+@click.option("--session", is_flag=True, help="Also allow similar calls in this session.")
+@click.option("--always", is_flag=True, help="Also allow similar calls from now on, until revoked.")
 def allow(options: Options, approval_id: str, session: bool, always: bool) -> int:
     """Let a call run; its turn goes on, and this waits for the outcome."""
-    from long_running_agents.cli.following import Verdict
-    from long_running_agents.domain.grant import Lasting
+    from long_running_agents.cli.follow import Verdict
+    from long_running_agents.domain.approval import GrantDuration
 
     if session and always:
         raise UsageError("--session and --always contradict each other.", hint="Give one.")
-    lasting = Lasting.ONCE
+    lasting = GrantDuration.ONCE
     if session or always:
-        lasting = Lasting.SESSION if session else Lasting.ALWAYS
+        lasting = GrantDuration.SESSION if session else GrantDuration.ALWAYS
     return _answer(options, approval_id, Verdict(allowed=True, lasting=lasting))
 
 
-@approvals.command()
+@approvals.subcommand()
 @click.argument("approval_id", metavar="ID")
 @click.argument("reason", required=False, default="")
-@pass_options
 def deny(options: Options, approval_id: str, reason: str) -> int:
     """Refuse a call; the model is told the REASON and goes on."""
-    from long_running_agents.cli.following import Verdict
+    from long_running_agents.cli.follow import Verdict
 
     return _answer(options, approval_id, Verdict(allowed=False, reason=reason))
 
 
-@approvals.command("grants")
-@click.option("--all", "revoked", is_flag=True, help="Also those that were revoked.")
-@json_option
-@pass_options
+@approvals.subcommand("grants", json=True)
+@click.option("--all", "revoked", is_flag=True, help="Show revoked ones, too.")
 def list_grants(options: Options, revoked: bool, as_json: bool) -> None:
-    """List what was allowed for a session or for always."""
-    owner = options.load().settings.owner
+    """List saved permissions."""
+    from long_running_agents.store import approvals
 
-    async def work(database: "Database") -> "Sequence[Grant]":
-        from long_running_agents.store import grants
-
-        return await database.read(lambda tx: grants.of_owner(tx, owner, revoked=revoked))
-
-    found = with_database(options, work) if has_database(options) else ()
-    if as_json:
-        print_json(found)
-    elif not found:
-        note("Nothing is granted.")
-    else:
-        print_table(
-            ["id", "since", "used", "where", "what"],
-            [
-                [
-                    each.id,
-                    moment(each.created_at),
-                    str(each.used),
-                    each.session_id or "everywhere",
-                    f"{each.scope} (revoked)" if each.revoked_at else str(each.scope),
-                ]
-                for each in found
-            ],
-        )
+    print_list(
+        _stored(options, lambda tx, owner: approvals.of_owner(tx, owner, revoked=revoked)),
+        "id, since, used, where, what",
+        lambda each: (
+            each.id,
+            moment(each.created_at),
+            each.used,
+            each.session_id or "everywhere",
+            f"{each.scope} (revoked)" if each.revoked_at else each.scope,
+        ),
+        as_json=as_json,
+        nothing="No permissions are saved.",
+    )
 
 
-@approvals.command()
+@approvals.subcommand()
 @click.argument("grant_id", metavar="GRANT")
-@pass_options
 def revoke(options: Options, grant_id: str) -> None:
-    """Take a grant back: the next such call asks again."""
-    from long_running_agents.clock import SystemClock
-    from long_running_agents.domain.ids import GrantId
+    """Revoke a saved permission: the next such call asks again."""
+    from long_running_agents.store import approvals
 
-    owner, now = options.load().settings.owner, SystemClock().now()
+    owner, key = options.load().settings.owner, GrantId(grant_id)
 
-    async def work(database: "Database") -> "Grant":
-        from long_running_agents.store import grants
+    async def here(database: "Database") -> str:
+        now = SystemClock().now()
+        return str((await database.write(lambda tx: approvals.revoke(tx, owner, key, now))).scope)
 
-        return await database.write(lambda tx: grants.revoke(tx, owner, GrantId(grant_id), now))
-
-    async def ask() -> str | None:
-        async with client_of(options.load()) as client:
-            return None if client is None else await client.revoke(GrantId(grant_id))
-
-    scope = asyncio.run(ask()) or with_database(options, work, writes=True).scope
+    scope = there_or_here(
+        options,
+        lambda client: client.revoke(key),
+        lambda: with_database(options, here, writes=True),
+    )
     note(f"revoked: {scope}")
 
 
-@approvals.command()
+@approvals.subcommand(json=True)
 @click.option("-n", "--limit", default=50, type=click.IntRange(min=1), help="How many; 50.")
-@click.option("-s", "--session", "chosen", metavar="ID", help="Only this session's.")
-@json_option
-@pass_options
-def log(options: Options, limit: int, chosen: str | None, as_json: bool) -> None:
+@session_option("Only this session's.")
+def log(options: Options, limit: int, session: SessionId | None, as_json: bool) -> None:
     """Show what was decided about calls, why, and by whom; the newest last."""
-    from long_running_agents.domain.ids import session_id
+    from long_running_agents.store import decisions
 
-    where = None if chosen is None else session_id(chosen)
-    owner = options.load().settings.owner
-
-    async def work(database: "Database") -> "Sequence[Judgement]":
-        from long_running_agents.store import decisions
-
-        found = await database.read(
-            lambda tx: decisions.newest(tx, owner, limit=limit, session_id=where)
-        )
-        return found[::-1]
-
-    found = with_database(options, work) if has_database(options) else ()
-    if as_json:
-        print_json(found)
-    else:
-        print_table(
-            ["when", "session", "decision", "by", "tool", "arguments", "why"],
-            [
-                [
-                    moment(each.at),
-                    each.session_id,
-                    each.decision,
-                    each.who,
-                    each.tool,
-                    each.args,
-                    each.why,
-                ]
-                for each in found
-            ],
-        )
+    found = _stored(
+        options, lambda tx, owner: decisions.newest(tx, owner, limit=limit, session_id=session)
+    )
+    print_list(
+        found[::-1],
+        "when, session, decision, by, tool, arguments, why",
+        attrgetter("at", "session_id", "decision", "who", "tool", "args", "why"),
+        as_json=as_json,
+    )
 
 
 def _answer(options: Options, approval_id: str, verdict: "Verdict") -> int:
@@ -203,40 +153,33 @@ def _answer(options: Options, approval_id: str, verdict: "Verdict") -> int:
     return 0 if turn.status in ("done", "waiting") else 1
 
 
-async def _settle(loaded: "Loaded", approval_id: str, verdict: "Verdict") -> "Turn":
-    async with joined(loaded) as desk:
-        if desk is not None:
-            return await _decided(desk, approval_id, verdict)
-    from long_running_agents.cli.own_desk import opened
-
-    async with opened(loaded) as desk:
-        return await _decided(desk, approval_id, verdict)
+async def _settle(loaded: "LoadedSettings", approval_id: str, verdict: "Verdict") -> "Turn":
+    async with joined(loaded) as agent:
+        if agent is not None:
+            return await _decided(agent, approval_id, verdict)
+    async with open_home(loaded) as agent:
+        return await _decided(agent, approval_id, verdict)
 
 
-async def _decided(desk: "Desk", approval_id: str, verdict: "Verdict") -> "Turn":
-    from long_running_agents.domain.ids import ApprovalId
+async def _decided(agent: "AgentApi", approval_id: str, verdict: "Verdict") -> "Turn":
     from long_running_agents.domain.turn import TurnStatus
 
     key = ApprovalId(approval_id)
-    asking = await desk.turn_of(key)
+    asking = await agent.turn_of(key)
     try:
-        await desk.turns.answer(
-            key, allowed=verdict.allowed, reason=verdict.reason, lasting=verdict.lasting
-        )
+        await verdict.give(agent.turns, key)
     except Busy:
         # It has expired or was answered before; what came of that is not held up.
         if asking is not None:
-            await desk.turns.settled(asking)
+            await agent.turns.settled(asking)
         raise
     if asking is None:
         raise NotFound(f"Approval {approval_id!r} was answered, but its turn is not known.")
-    turn = await desk.turns.settled(asking)
+    turn = await agent.turns.settled(asking)
     if turn.status is TurnStatus.WAITING:
-        for other in await desk.turns.open_questions(turn.session_id):
+        for other in await agent.turns.open_questions(turn.session_id):
             note(f"the turn still waits: 'lra approvals allow {other.id}' ({other.tool})")
     if turn.answer:
-        from long_running_agents.cli.output import shown
-
         click.echo(shown(turn.answer))
     if turn.error:
         note(turn.error)

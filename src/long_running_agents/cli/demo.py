@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from long_running_agents.cli.output import note
+from long_running_agents.clock import SystemClock
+from long_running_agents.domain.ids import SessionId
 
 if TYPE_CHECKING:
-    from long_running_agents.cli.desk import Desk
-    from long_running_agents.cli.following import Verdict
+    from long_running_agents.cli.access import AgentApi
+    from long_running_agents.cli.follow import Verdict
     from long_running_agents.domain.approval import Approval
     from long_running_agents.testing import Reply, ScriptedModel
 
@@ -39,50 +41,46 @@ def demo() -> int:
 
 async def _play(folder: str) -> None:
     from long_running_agents.app import open_app
-    from long_running_agents.cli.own_desk import OwnDesk
-    from long_running_agents.clock import SystemClock
+    from long_running_agents.cli.access import LocalApi
     from long_running_agents.config import load
 
     # An empty environment: nothing of the person's own is read or asked.
     loaded = load(home=folder, environ={}, flags={"agent.tools.require_approval": (_GATED,)})
     clock = SystemClock()
     async with open_app(loaded, model=_model()) as app:
-        desk = OwnDesk(app, clock, clock.now())
-        await _say(desk, "monday", _EARLIER)
-        await _say(desk, "friday", _NOW)
+        agent = LocalApi(app, clock, clock.now())
+        await _say(agent, "monday", _EARLIER)
+        await _say(agent, "friday", _NOW)
 
 
-async def _say(desk: "Desk", session: str, text: str) -> None:
-    from long_running_agents.cli.following import follow
-    from long_running_agents.cli.plain import PlainScreen
-    from long_running_agents.cli.render import Renderer
-    from long_running_agents.domain.ids import SessionId
+async def _say(agent: "AgentApi", session: str, text: str) -> None:
+    from long_running_agents.cli.follow import follow
+    from long_running_agents.cli.render import PlainScreen, Renderer
 
     click.echo(f"\n{click.style(f'[session {session}]', dim=True)}\n> {text}")
     sys.stdout.flush()
     key = SessionId(session)
     await follow(
-        desk,
+        agent,
         key,
-        lambda: desk.turns.start(key, text),
+        lambda: agent.turns.start(key, text),
         show=Renderer(PlainScreen()).show,
         ask=_ask,
     )
 
 
 async def _ask(approval: "Approval") -> "Verdict":
-    from long_running_agents.cli import asking
-    from long_running_agents.cli.following import Verdict
+    from long_running_agents.cli import follow
 
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        note(f"{asking.question(approval)}yes (nobody is at a terminal, so the demo says yes)")
-        return Verdict(allowed=True)
+        note(f"{follow.question(approval)}yes (nobody is at a terminal, so the demo says yes)")
+        return follow.Verdict(allowed=True)
     from prompt_toolkit import PromptSession
 
     prompt: PromptSession[str] = PromptSession()
     while True:
-        typed = await prompt.prompt_async(asking.question(approval))
-        verdict = asking.verdict(typed, lasting=approval.offer is not None)
+        typed = await prompt.prompt_async(follow.question(approval))
+        verdict = follow.verdict(typed, lasting=approval.offer is not None)
         if verdict is not None:
             return verdict
 
@@ -114,12 +112,9 @@ def _recalled(messages: Sequence[Any]) -> "Reply":
     """Say what the tool really found."""
     from long_running_agents.testing import ToolCall, say
 
-    found = "tuna" in str(messages[-1])
-    words = (
-        "You told me in an earlier session: Ada loves tuna. So I will plan around that."
-        if found
-        else "I found nothing about her in earlier sessions, so I will plan from scratch."
-    )
+    words = "I found nothing about her in earlier sessions, so I will plan from scratch."
+    if "tuna" in str(messages[-1]):
+        words = "You told me in an earlier session: Ada loves tuna. So I will plan around that."
     return say(words, calls=(ToolCall("list_tasks"),), chunk_delay=_PACE)
 
 
@@ -127,10 +122,7 @@ def _outcome(messages: Sequence[Any]) -> "Reply":
     """Say what really came of the approval."""
     from long_running_agents.testing import say
 
-    refused = "denied" in str(messages[-1])
-    words = (
-        "You said no, so the task stays open. Two more wait after it."
-        if refused
-        else "One of three is done. Two are left: the invitation and the song."
-    )
+    words = "One of three is done. Two are left: the invitation and the song."
+    if "denied" in str(messages[-1]):
+        words = "You said no, so the task stays open. Two more wait after it."
     return say(words, chunk_delay=_PACE)

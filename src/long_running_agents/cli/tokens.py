@@ -1,34 +1,30 @@
 """`lra tokens`: who may come in to the server."""
 
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 import click
 
-from long_running_agents.cli.options import Options, pass_options
-from long_running_agents.cli.output import (
-    json_option,
-    moment,
-    note,
-    plain,
-    print_json,
-    print_table,
-)
-from long_running_agents.cli.reading import has_database, there_or_here, with_database
-from long_running_agents.domain.token import Scope
+from long_running_agents.cli.access import has_database, there_or_here, with_database
+from long_running_agents.cli.main import CommandGroup, Options
+from long_running_agents.cli.output import moment, moment_of, note, plain, print_either, print_list
+from long_running_agents.clock import SystemClock
+from long_running_agents.domain.auth import TokenScope
+from long_running_agents.domain.ids import TokenId
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Awaitable, Callable
     from datetime import datetime
 
     from long_running_agents.client import Client
-    from long_running_agents.domain.token import Token
-    from long_running_agents.server.tokens import Issued, Tokens
+    from long_running_agents.domain.auth import Token
+    from long_running_agents.server.auth import Tokens, TokenSecret
     from long_running_agents.store.database import Database
 
 _BY = "lra tokens"
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def tokens() -> None:
     """Create, list, rotate and revoke the tokens that let programs in.
 
@@ -36,19 +32,17 @@ def tokens() -> None:
     """
 
 
-@tokens.command()
+@tokens.subcommand(json=True)
 @click.argument("name")
 @click.option("--owner", metavar="OWNER", help="Whose things it opens; yours unless given.")
 @click.option(
     "--scope",
     "scopes",
     multiple=True,
-    type=click.Choice([str(scope) for scope in Scope]),
+    type=click.Choice([str(scope) for scope in TokenScope]),
     help="What it may do; read, chat and approve unless given.",
 )
 @click.option("--expires", metavar="WHEN", help="When it ends, such as 30d or 2030-01-31; never.")
-@json_option
-@pass_options
 def create(
     options: Options,
     name: str,
@@ -58,131 +52,96 @@ def create(
     as_json: bool,
 ) -> None:
     """Make a token and print it, this once; NAME tells what it is for."""
-    from long_running_agents.cli.moments import coming
-    from long_running_agents.clock import SystemClock
-    from long_running_agents.server.tokens import USUAL, Wish
+    from long_running_agents.server.auth import USUAL, TokenRequest
 
-    loaded = options.load()
-    wish = Wish(
+    loaded, now = options.load(), SystemClock().now()
+    wanted = TokenRequest(
         name=name,
         owner=owner or loaded.settings.owner,
-        scopes=frozenset(Scope(scope) for scope in scopes) or USUAL,
-        expires_at=None if expires is None else coming(expires, SystemClock().now()),
+        scopes=frozenset(TokenScope(scope) for scope in scopes) or USUAL,
+        expires_at=None if expires is None else moment_of(expires, now, end=True, ahead=True),
     )
-    made = there_or_here(
-        options,
-        _asking("POST", "", plain(wish)),
-        lambda: _whole(_change(options, lambda service: service.create(wish, by=_BY))),
+    made = _change(
+        options, lambda service: service.create(wanted, by=_BY), "POST", "", plain(wanted)
     )
-    _print_secret(made, as_json)
+    print_either(made, as_json, _print_secret)
 
 
-@tokens.command("list")
+@tokens.subcommand("list", json=True)
 @click.option("--all", "every", is_flag=True, help="Also those that were revoked or have expired.")
-@json_option
-@pass_options
 def list_tokens(options: Options, every: bool, as_json: bool) -> None:
     """List the tokens; nobody but their bearers knows them."""
-    from long_running_agents.clock import SystemClock
-
-    async def work(database: "Database") -> "Sequence[Token]":
-        from long_running_agents.store import tokens
-
-        return await database.read(tokens.every)
+    from long_running_agents.store import tokens
 
     now = SystemClock().now()
     # A home without a database has no tokens; that is an answer, not a failure.
-    found = with_database(options, work) if has_database(options) else ()
-    found = [token for token in found if every or token.good(now)]
-    if as_json:
-        print_json(found)
-    elif not found:
-        note("There are no tokens.")
-    else:
-        print_table(
-            ["id", "owner", "scopes", "used", "until", "name"],
-            [
-                [
-                    token.id,
-                    token.owner,
-                    ", ".join(sorted(token.scopes)),
-                    "never" if token.used_at is None else moment(token.used_at),
-                    _until(token, now),
-                    token.name,
-                ]
-                for token in found
-            ],
-        )
+    found = (
+        with_database(options, lambda database: database.read(tokens.every))
+        if has_database(options)
+        else ()
+    )
+    print_list(
+        [token for token in found if every or token.good(now)],
+        "id, owner, scopes, used, until, name",
+        lambda token: (
+            token.id,
+            token.owner,
+            ", ".join(sorted(token.scopes)),
+            "never" if token.used_at is None else moment(token.used_at),
+            _until(token, now),
+            token.name,
+        ),
+        as_json=as_json,
+        nothing="There are no tokens.",
+    )
 
 
-@tokens.command()
+@tokens.subcommand(json=True)
 @click.argument("token_id", metavar="ID")
-@json_option
-@pass_options
 def rotate(options: Options, token_id: str, as_json: bool) -> None:
-    """Print another secret for a token; the one before is worth nothing from now on."""
-    from long_running_agents.domain.ids import TokenId
-
-    made = there_or_here(
-        options,
-        _asking("POST", f"/{_quoted(token_id)}/rotate"),
-        lambda: _whole(_change(options, lambda service: service.rotate(TokenId(token_id), by=_BY))),
-    )
-    _print_secret(made, as_json)
+    """Replace a token's secret; the old one stops working."""
+    key = TokenId(token_id)
+    path = f"/{quote(key, safe='')}/rotate"
+    made = _change(options, lambda service: service.rotate(key, by=_BY), "POST", path)
+    print_either(made, as_json, _print_secret)
 
 
-@tokens.command()
+@tokens.subcommand(json=True)
 @click.argument("token_id", metavar="ID")
-@json_option
-@pass_options
 def revoke(options: Options, token_id: str, as_json: bool) -> None:
-    """Let a token be worth nothing from now on; its open sockets are closed."""
-    from long_running_agents.domain.ids import TokenId
-
-    gone = there_or_here(
-        options,
-        _asking("DELETE", f"/{_quoted(token_id)}"),
-        lambda: plain(_change(options, lambda service: service.revoke(TokenId(token_id), by=_BY))),
-    )
-    if as_json:
-        print_json(gone)
-    else:
-        note(f"revoked: {gone['name']} ({gone['id']})")
+    """Revoke a token; its open connections are closed."""
+    key = TokenId(token_id)
+    path = f"/{quote(key, safe='')}"
+    gone = _change(options, lambda service: service.revoke(key, by=_BY), "DELETE", path)
+    print_either(gone, as_json, lambda gone: note(f"revoked: {gone['name']} ({gone['id']})"))
 
 
-def _asking(
-    method: str, path: str, body: dict[str, Any] | None = None
-) -> "Callable[[Client], Awaitable[Any]]":
-    """Have the server that owns the home do it."""
+def _change(
+    options: Options,
+    work: "Callable[[Tokens], Awaitable[Token | TokenSecret]]",
+    method: str,
+    path: str,
+    body: dict[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Change tokens: by a request to the server that owns the home, else as its owner."""
 
-    async def ask(client: "Client") -> Any:
+    async def there(client: "Client") -> dict[str, Any]:
         return (await client.link.ask(method, f"/api/tokens{path}", body=body)).body
 
-    return ask
+    async def here(database: "Database") -> dict[str, Any]:
+        from long_running_agents.server.auth import Tokens, TokenSecret
+
+        made = await work(Tokens(database, SystemClock()))
+        if isinstance(made, TokenSecret):
+            return {**plain(made.token), "secret": made.secret}
+        return plain(made)
+
+    return there_or_here(options, there, lambda: with_database(options, here, writes=True))
 
 
-def _change(options: Options, work: "Callable[[Tokens], Awaitable[Any]]") -> Any:
-    """Change the tokens of a home that no server owns."""
-
-    async def opened(database: "Database") -> Any:
-        from long_running_agents.clock import SystemClock
-        from long_running_agents.server.tokens import Tokens
-
-        return await work(Tokens(database, SystemClock()))
-
-    return with_database(options, opened, writes=True)
-
-
-def _whole(issued: "Issued") -> dict[str, Any]:
-    return {**plain(issued.token), "secret": issued.secret}
-
-
-def _print_secret(made: dict[str, Any], as_json: bool) -> None:
-    if as_json:
-        print_json(made)
-        return
+def _print_secret(made: dict[str, Any]) -> None:
     note(f"{made['id']} of {made['owner']} may {', '.join(made['scopes'])}.")
-    note("Keep it: it is shown this once.")
+    note("Save it now: it is shown only once.")
     click.echo(made["secret"])
 
 
@@ -192,9 +151,3 @@ def _until(token: "Token", now: "datetime") -> str:
     if token.expires_at is None:
         return "revoked"
     return f"{'' if token.good(now) else 'expired '}{moment(token.expires_at)}"
-
-
-def _quoted(text: str) -> str:
-    from urllib.parse import quote
-
-    return quote(text, safe="")

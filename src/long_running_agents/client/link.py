@@ -1,18 +1,21 @@
 """The link: the way to a server, which may be away for a while."""
 
 import asyncio
+import os
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from http import HTTPStatus
 from typing import Any
 
 import httpx2
-from websockets.asyncio.client import connect
+from websockets.asyncio.client import connect, unix_connect
 
 from long_running_agents.domain.ports import Clock
 from long_running_agents.errors import LraError, ServerAway, Unavailable, kind_of
 
-_SECONDS = 30.0
+SECONDS = 30.0
+"""How long an answer is waited for, usually."""
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 1.0
 PATIENCE = 60.0
 """Seconds for which a server that went away is waited for."""
@@ -28,6 +31,15 @@ class Address:
     """Such as http://127.0.0.1:8000, without a slash at its end."""
     secret: str = field(default="", repr=False)
     """A token; empty where none is needed."""
+    socket: str = ""
+    """The file of a local socket, where the server is another terminal's process."""
+    pid: int = 0
+    """That process."""
+
+    @property
+    def shown(self) -> str:
+        """What it is called in front of people."""
+        return f"process {self.pid}" if self.socket else f"the server at {self.url}"
 
     @property
     def headers(self) -> dict[str, str]:
@@ -41,7 +53,7 @@ Tell = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class ServerReply:
     """What a server said."""
 
     status: int
@@ -56,14 +68,6 @@ class Link:
     def __init__(
         self, find: Find, clock: Clock, *, patience: float = PATIENCE, tell: Tell | None = None
     ) -> None:
-        """Make a link; nothing is connected until something is asked.
-
-        Args:
-            find: Says where the server is; asked again whenever it went away.
-            clock: Tells the time, and waits.
-            patience: How many seconds a server that went away is waited for.
-            tell: Hears when it goes and when it is back.
-        """
         self.tell: Tell = tell or _say_nothing
         self.there = True
         """Whether the server answered when it was asked last."""
@@ -74,16 +78,18 @@ class Link:
         self._gone = False
         self._waiting = asyncio.Lock()
         # No proxy is asked for the way to this very machine, nor for one that has a name.
-        self._http = httpx2.AsyncClient(timeout=_SECONDS, trust_env=False)
+        self._http = httpx2.AsyncClient(timeout=SECONDS, trust_env=False)
+        self._local: dict[str, httpx2.AsyncClient] = {}
 
     @property
-    def url(self) -> str:
-        """Where the server is, or was when it went away; empty before it was asked."""
-        return "" if self._address is None else self._address.url
+    def address(self) -> Address | None:
+        """Where the server is, or was when it went away; None before it was asked."""
+        return self._address
 
     async def close(self) -> None:
         """Let go of all connections."""
-        await self._http.aclose()
+        for each in (self._http, *self._local.values()):
+            await each.aclose()
 
     async def ask(
         self,
@@ -95,50 +101,34 @@ class Link:
         query: Mapping[str, str | int | float | bool] | None = None,
         headers: Mapping[str, str] | None = None,
         accepted: Collection[int] = (),
-        seconds: float = _SECONDS,
-    ) -> Reply:
-        """Ask for something, once.
-
-        Args:
-            method: The method.
-            path: The path, from its first slash on.
-            body: What is sent, as JSON.
-            text: What is sent as it is, instead.
-            query: What is asked for.
-            headers: What else is said.
-            accepted: Refusals that the caller understands by itself.
-            seconds: How long an answer is waited for.
+        seconds: float = SECONDS,
+    ) -> ServerReply:
+        """Ask for something, once; refusals that are not `accepted` are raised.
 
         Raises:
             ServerAway: Nobody answers, and whether it was done is not known.
-            LraError: What the server refused it with.
         """
         address = self._here()
         try:
-            response = await self._http.request(
+            response = await self._to(address).request(
                 method,
                 f"{address.url}{path}",
                 json=body,
                 content=text,
                 params=query,
                 headers={**address.headers, **(headers or {})},
-                timeout=httpx2.Timeout(_SECONDS, read=seconds),
+                timeout=httpx2.Timeout(SECONDS, read=seconds),
             )
         except httpx2.HTTPError as error:
             self.lost()
             raise _away(address) from error
-        reply = Reply(response.status_code, response.text, _json(response))
+        reply = ServerReply(response.status_code, response.text, _json(response))
         if response.is_success or reply.status in accepted:
             return reply
         raise _refusal(reply)
 
-    async def insist(self, method: str, path: str, **wishes: Any) -> Reply:
-        """Ask for something that may be asked twice, until the server is there to answer.
-
-        Raises:
-            ServerAway: It did not come back.
-            LraError: What the server refused it with.
-        """
+    async def insist(self, method: str, path: str, **wishes: Any) -> ServerReply:
+        """Ask for something that may be asked twice, until the server is there to answer."""
         pause = _FIRST_PAUSE
         while True:
             try:
@@ -150,13 +140,10 @@ class Link:
             pause = min(pause * 2, _LONGEST_PAUSE)
 
     def socket(self, path: str) -> connect:
-        """A WebSocket, to be opened by the caller.
-
-        Raises:
-            ServerAway: The server is nowhere.
-        """
+        """A WebSocket, to be opened by the caller."""
         address = self._here()
-        return connect(
+        connecting = partial(unix_connect, address.socket) if address.socket else connect
+        return connecting(
             f"ws{address.url.removeprefix('http')}{path}",
             additional_headers=address.headers,
             proxy=None,
@@ -168,17 +155,10 @@ class Link:
         """Note that the server does not answer; told once."""
         if self.there:
             self.there = False
-            self.tell(f"the server at {self.url} went away; waiting for it")
+            self.tell(_gone(self._address))
 
     async def back(self, *, rested: int = 0) -> None:
-        """Wait until the server is there again.
-
-        Args:
-            rested: How often it was asked in vain, although it is there; it gets time to breathe.
-
-        Raises:
-            ServerAway: It did not come back in time.
-        """
+        """Wait until the server is there again; one that was asked in vain gets time to breathe."""
         if rested:
             await self._clock.sleep(min(_FIRST_PAUSE * 2**rested, _LONGEST_PAUSE))
         async with self._waiting:
@@ -189,7 +169,7 @@ class Link:
             while not self._gone:
                 if (found := self._find()) is not None and await self._answers(found):
                     self._address, self.there = found, True
-                    self.tell(f"the server is back, at {found.url}")
+                    self.tell(_back(found))
                     return
                 self._gone = self._clock.monotonic() >= until
                 if not self._gone:
@@ -200,16 +180,26 @@ class Link:
                 hint="What it was told is stored; it goes on when the server is started again.",
             )
 
+    def _to(self, address: Address) -> httpx2.AsyncClient:
+        if not address.socket:
+            return self._http
+        if address.socket not in self._local:
+            way = httpx2.AsyncHTTPTransport(uds=address.socket)
+            self._local[address.socket] = httpx2.AsyncClient(timeout=SECONDS, transport=way)
+        return self._local[address.socket]
+
     def _here(self) -> Address:
         if self._address is None or not self.there:
             self._address = self._find() or self._address
         if self._address is None:
-            raise ServerAway("The server is away.", hint="'lra serve' starts it again.")
+            raise ServerAway("The server is not running.", hint="'lra serve' starts it again.")
         return self._address
 
     async def _answers(self, address: Address) -> bool:
         try:
-            response = await self._http.get(f"{address.url}/api/status", headers=address.headers)
+            response = await self._to(address).get(
+                f"{address.url}/api/status", headers=address.headers
+            )
         except httpx2.HTTPError:
             return False
         return response.is_success
@@ -219,9 +209,25 @@ def _say_nothing(_: str) -> None:
     """Nobody wants to know."""
 
 
+def _gone(address: Address | None) -> str:
+    if address is not None and address.socket:
+        return f"process {address.pid}, which had the home open, has ended; taking over"
+    return f"{'the server' if address is None else address.shown} went away; waiting for it"
+
+
+def _back(address: Address) -> str:
+    if not address.socket:
+        return f"the server is back, at {address.url}"
+    if address.pid == os.getpid():
+        return "this terminal has opened the home itself; going on"
+    return f"process {address.pid} has opened the home; going on there"
+
+
 def _away(address: Address) -> ServerAway:
+    shown = address.shown
     return ServerAway(
-        f"The server at {address.url} does not answer.", hint="'lra serve' starts it again."
+        f"{shown[0].upper()}{shown[1:]} does not answer.",
+        hint="Run the command again." if address.socket else "'lra serve' starts it again.",
     )
 
 
@@ -237,7 +243,7 @@ def _json(response: httpx2.Response) -> Any:
         ) from error
 
 
-def _refusal(reply: Reply) -> LraError:
+def _refusal(reply: ServerReply) -> LraError:
     match reply.body:
         case {"code": str(code), "message": str(message), "hint": str(hint)}:
             # Plainly unavailable is a server that is about to leave.

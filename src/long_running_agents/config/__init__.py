@@ -1,9 +1,9 @@
 """Settings: what can be set, where each value came from, and which values are secret."""
 
-from long_running_agents.config.loading import Loaded, load
+from long_running_agents.config.loader import LoadedSettings, load
 from long_running_agents.config.settings import Settings
 
-__all__ = ["SANDBOX_URL", "Loaded", "Settings", "load"]
+__all__ = ["SANDBOX_URL", "LoadedSettings", "Settings", "load"]
 
 SANDBOX_URL: str
 """The sandbox server of the settings, read when it is asked for; empty when there is none."""

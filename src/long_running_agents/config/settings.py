@@ -5,11 +5,13 @@ from typing import Literal
 
 from pydantic import ConfigDict, Field
 
-from long_running_agents.domain.described import Described
+from long_running_agents.domain.events import DescribedModel
 
 
-class _Section(Described):
-    model_config = ConfigDict(frozen=True, extra="forbid", protected_namespaces=())
+class _Section(DescribedModel):
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", protected_namespaces=(), defer_build=True
+    )
 
 
 class GatewaySettings(_Section):
@@ -44,10 +46,16 @@ class ModelSettings(_Section):
     """Model name at that provider, or 'provider:model' in one."""
     base_url: str = ""
     """Address of an OpenAI-compatible server, ending in /v1."""
+    selected: str = ""
+    """The model that was chosen since, by its full name; the three settings above stay as set."""
+    servers: tuple[str, ...] = ()
+    """Addresses of more OpenAI-compatible servers, whose models can be chosen as well."""
     max_tokens: int | None = Field(default=None, ge=1)
     """Longest answer, in tokens."""
     context_window: int | None = Field(default=None, ge=1)
     """Tokens the model can hold, question and answer together; unset means what is known of it."""
+    pictures: bool | None = None
+    """Whether the model sees pictures; unset means that it is shown them until it refuses."""
     temperature: float | None = Field(default=None, ge=0, le=2)
     """Sampling temperature."""
     timeout: float = Field(default=300.0, gt=0)
@@ -110,7 +118,7 @@ class ToolSettings(_Section):
     taint: bool = True
     """Whether calls that could do harm take consent once a session has read foreign words."""
     approval_expiry: float = Field(default=1440.0, ge=0)
-    """Minutes after which a question that nobody answered is a no; 0 means never."""
+    """Minutes after which an unanswered question, or a wait for a client's tool, ends; 0: never."""
     non_interactive_approval_policy: Literal["deny", "allow", "ask"] = "deny"
     """What becomes of a question when nobody is there: a no, a yes, or it waits for somebody."""
     timeout: float = Field(default=120.0, gt=0)
@@ -118,7 +126,6 @@ class ToolSettings(_Section):
     result_limit: int = Field(default=50_000, ge=1000)
     """Longest tool result, in characters; the rest is cut with a note."""
     enable: ToolSwitches = ToolSwitches()
-    """Switches for whole families."""
 
 
 class SkillSettings(_Section):
@@ -176,19 +183,16 @@ class AgentSettings(_Section):
     name: str = "lra"
     """What the agent calls itself."""
     workspace: str = ""
-    """The agent's folder; unset means 'workspace' in the home."""
+    """The agent's folder: 'workspace' unless set. In a file of the home, it is relative to it."""
+    workspace_trust: Literal["user", "foreign"] = "user"
+    """Whose words files are that neither the agent nor an upload has written."""
     model: ModelSettings = ModelSettings()
-    """Which model answers."""
     tools: ToolSettings = ToolSettings()
-    """What the model may call."""
     skills: SkillSettings = SkillSettings()
-    """Tools that are made, not shipped."""
     max_loop_iterations: int = Field(default=15, ge=1)
     """Steps one turn may take."""
     limits: LimitSettings = LimitSettings()
-    """What else one turn may use."""
     deep_work: DeepWorkSettings = DeepWorkSettings()
-    """What a session in deep work may use."""
 
 
 class SessionSettings(_Section):
@@ -196,8 +200,8 @@ class SessionSettings(_Section):
 
     directory: str = ""
     """Folder for exports; unset means 'sessions' in the home."""
-    max_history_tokens: int = Field(default=100_000, ge=1000)
-    """Longest history shown to the model, in tokens; the log itself is never cut."""
+    max_history_tokens: int = Field(default=128_000, ge=1000)
+    """Longest history shown to the model, in tokens; of a large window at most 60 % are used."""
     max_history_messages: int = Field(default=200, ge=10)
     """Longest history shown to the model, in messages."""
 
@@ -220,7 +224,7 @@ class MemorySettings(_Section):
 
     enabled: bool = True
     """Whether it happens."""
-    embedder: Literal["auto", "bundled", "minilm", "off"] = "auto"
+    embedder: Literal["auto", "bundled", "off"] = "auto"
     """What finds memories by meaning; auto means the server or model below, or the bundled one."""
     embedding_base_url: str = ""
     """OpenAI-compatible server for embeddings, ending in /v1."""
@@ -256,7 +260,7 @@ class SandboxSettings(_Section):
     network: tuple[str, ...] = ()
     """Hosts that code may reach, such as example.org or *.example.org; none by default."""
     packages: tuple[str, ...] = ("numpy", "pandas", "matplotlib", "requests", "httpx")
-    """Python packages in it, once 'lra sandbox prepare' has fetched them."""
+    """Python packages in it; fetched when code first imports one, or by 'lra sandbox prepare'."""
     warm: int = Field(default=2, ge=0, le=16)
     """Sandboxes kept ready."""
     most: int = Field(default=8, ge=1)
@@ -299,6 +303,8 @@ class StorageSettings(_Section):
     """Folder of an optional ChromaDB index."""
     synchronous: Literal["FULL", "NORMAL"] = "FULL"
     """FULL survives a power cut; NORMAL is faster and survives kill -9."""
+    backups: int = Field(default=7, ge=0, le=1000)
+    """How many daily backups are kept, which are made while serving; 0 makes none."""
 
 
 class TelemetrySettings(_Section):
@@ -316,23 +322,14 @@ class Settings(_Section):
     owner: str = Field(default="me", min_length=1, max_length=100)
     """Whose sessions and memories these are; those of others in the same home stay theirs."""
     gateway: GatewaySettings = GatewaySettings()
-    """Where the server listens."""
     agent: AgentSettings = AgentSettings()
-    """The agent itself."""
     sessions: SessionSettings = SessionSettings()
-    """How conversations are kept and shown to the model."""
     reflection: ReflectionSettings = ReflectionSettings()
-    """Reading finished turns."""
     memory: MemorySettings = MemorySettings()
-    """Remembering across sessions."""
     sandbox: SandboxSettings = SandboxSettings()
-    """Where foreign code runs."""
     web: WebSettings = WebSettings()
-    """Reading the web."""
     storage: StorageSettings = StorageSettings()
-    """Where data is kept."""
     telemetry: TelemetrySettings = TelemetrySettings()
-    """Telling a collector of traces what is done."""
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "WARNING"
     """How much the log file says."""
     log_format: Literal["text", "json"] = "text"

@@ -1,10 +1,7 @@
 """Budgets and what was spent of them."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from decimal import Decimal
-from typing import TypeVar
-
-_Amount = TypeVar("_Amount", int, float, Decimal)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +52,7 @@ class Spent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class TurnLimits:
     """What one turn may use. None means no limit."""
 
     steps: int | None = None
@@ -64,19 +61,10 @@ class Limits:
     tool_calls: int | None = None
     seconds: float | None = None
 
-    def times(self, count: int) -> "Limits":
+    def times(self, count: int) -> "TurnLimits":
         """The same limits, several times over."""
-
-        def many(limit: _Amount | None) -> _Amount | None:
-            return None if limit is None else limit * count
-
-        return Limits(
-            steps=many(self.steps),
-            tokens=many(self.tokens),
-            cost=many(self.cost),
-            tool_calls=many(self.tool_calls),
-            seconds=many(self.seconds),
-        )
+        limits = asdict(self).items()
+        return TurnLimits(**{name: limit and limit * count for name, limit in limits})
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,16 +76,9 @@ class LimitHit:
 
 
 def limit_before_request(
-    spent: Spent, limits: Limits, *, next_tokens: int, next_cost: Decimal = Decimal(0)
+    spent: Spent, limits: TurnLimits, *, next_tokens: int, next_cost: Decimal = Decimal(0)
 ) -> LimitHit | None:
-    """Decide whether the next model request may be made.
-
-    Args:
-        spent: What the turn has used.
-        limits: What it may use.
-        next_tokens: The least the next request will take, reserved before it is made.
-        next_cost: The least it will cost, as far as its price is known.
-    """
+    """Decide whether a request that takes at least so many tokens and dollars may be made."""
     if limits.steps is not None and spent.steps >= limits.steps:
         return LimitHit("steps", f"all {limits.steps} steps of this turn are used")
     if limits.tokens is not None and spent.total_tokens + next_tokens > limits.tokens:
@@ -119,7 +100,7 @@ def limit_before_request(
     return None
 
 
-def remaining_output(spent: Spent, limits: Limits, *, next_tokens: int) -> int | None:
+def remaining_output(spent: Spent, limits: TurnLimits, *, next_tokens: int) -> int | None:
     """Tokens the next answer may have without passing the limit, or None for no bound."""
     if limits.tokens is None:
         return None

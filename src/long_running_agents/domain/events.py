@@ -1,25 +1,80 @@
 """Events and deltas: everything a listener can hear about a turn.
 
-An *Event* is a fact. It is stored, then rung, and carries a number that grows by one within its
-session; whoever was away asks for "after 41". A *Delta* is passing news (words as they arrive, a
-step that begins): it has no number, is never stored and may be lost without harm.
+An *Event* is a fact. It is stored, then published, and carries a number that grows by one within
+its session; whoever was away asks for "after 41". A *Delta* is passing news (words as they arrive,
+a step that begins): it has no number, is never stored and may be lost without harm.
 
 The shapes are the WebSocket messages of the API: one schema for storage, terminal and wire.
 """
 
+import ast
+import inspect
+import sys
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field, JsonValue, TypeAdapter
+from pydantic import BaseModel, ConfigDict, Field, GetJsonSchemaHandler, JsonValue, TypeAdapter
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
 
 from long_running_agents.domain.budget import Spent
-from long_running_agents.domain.described import Described
-from long_running_agents.domain.ids import SessionId, TurnId
+from long_running_agents.domain.ids import SessionId, TurnId, shown
 
 
-class _Shape(Described):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+class DescribedModel(BaseModel):
+    """A shape that tells in its JSON Schema what its fields mean."""
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler, /
+    ) -> JsonSchemaValue:
+        schema = handler(core_schema)
+        properties = handler.resolve_ref_schema(schema).get("properties", {})
+        for name, meaning in meanings(cls).items():
+            field = cls.model_fields[name]
+            told = properties.get(field.serialization_alias or field.alias or name)
+            if told is not None:
+                told.setdefault("description", meaning)
+        return schema
+
+
+def meanings(shape: type[Any]) -> dict[str, str]:
+    """What the fields of a model or a dataclass mean, by their names: the strings below them."""
+    found: dict[str, str] = {}
+    for each in reversed(shape.__mro__):
+        found |= _written(each.__module__).get(each.__qualname__, {})
+    known = shape.model_fields if issubclass(shape, BaseModel) else shape.__dataclass_fields__
+    return {name: meaning for name, meaning in found.items() if name in known}
+
+
+@cache
+def _written(module: str) -> dict[str, dict[str, str]]:
+    """The strings below the fields of every class of a module."""
+    try:
+        tree = ast.parse(inspect.getsource(sys.modules[module]))
+    except (KeyError, OSError, TypeError):
+        # Installed without its source.
+        return {}
+    return {each.name: dict(_strings(each)) for each in tree.body if isinstance(each, ast.ClassDef)}
+
+
+def _strings(shape: ast.ClassDef) -> list[tuple[str, str]]:
+    return [
+        (field.target.id, inspect.cleandoc(string.value.value))
+        for field, string in zip(shape.body, shape.body[1:], strict=False)
+        if isinstance(field, ast.AnnAssign)
+        and isinstance(field.target, ast.Name)
+        and isinstance(string, ast.Expr)
+        and isinstance(string.value, ast.Constant)
+        and isinstance(string.value.value, str)
+    ]
+
+
+class _Shape(DescribedModel):
+    # Made when one is met for the first time: most commands meet few of them.
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 class MessageAccepted(_Shape):
@@ -28,6 +83,8 @@ class MessageAccepted(_Shape):
     type: Literal["message"] = "message"
     content: str
     origin: str
+    steer: bool = False
+    """Whether it is for the turn that runs, at its next step."""
 
 
 class TurnResumed(_Shape):
@@ -198,6 +255,19 @@ class SessionCleared(_Shape):
     type: Literal["cleared"] = "cleared"
 
 
+class SessionCompacted(_Shape):
+    """Turns leave the view of the model; a summary stands for them, or a line for each."""
+
+    type: Literal["compacted"] = "compacted"
+    first: int
+    """The number of the first of them."""
+    last: int
+    summary: bool
+    """Whether a summary was made and believed."""
+    faults: list[str] = []
+    """Why summaries were refused."""
+
+
 class SkillChanged(_Shape):
     """A skill of the session's owner is proposed, in use, or not any more."""
 
@@ -208,6 +278,21 @@ class SkillChanged(_Shape):
     """proposed, enabled or disabled."""
     note: str = ""
     """Why, when that is not plain."""
+
+
+class RuleChanged(_Shape):
+    """A rule is suggested, pinned, enforced, or not any more."""
+
+    type: Literal["rule"] = "rule"
+    rule_id: int
+    text: str
+    scope: str
+    state: str
+    """suggested, active, lifted or dismissed."""
+    source: str
+    """How it came about: person, quotation, detector or import."""
+    enforced: bool = False
+    """Whether the gate enforces it, too."""
 
 
 class UsageTotals(_Shape):
@@ -265,34 +350,26 @@ class TurnFailed(_Shape):
     hint: str = ""
 
 
+class MessageSteered(_Shape):
+    """A message was given to the turn that runs, beside the results of a step."""
+
+    type: Literal["steered"] = "steered"
+    content: str
+    into: str
+    """The turn that it was given to, and that answers it."""
+
+
 Event = Annotated[
-    MessageAccepted
-    | TurnResumed
-    | ToolCalled
-    | ToolReturned
-    | ApprovalRequested
-    | ApprovalResolved
-    | ClientCalled
-    | MemoriesRecalled
-    | TextWritten
-    | TasksChanged
-    | ModelFellBack
-    | PromptTruncated
-    | ModelChanged
-    | ModeChanged
-    | SessionRenamed
-    | SessionCleared
-    | SkillChanged
-    | TurnDone
-    | TurnStopped
-    | TurnLimited
-    | TurnFailed,
+    MessageAccepted | TurnResumed | ToolCalled | ToolReturned | ApprovalRequested | ApprovalResolved
+    | ClientCalled | MemoriesRecalled | TextWritten | TasksChanged | ModelFellBack | PromptTruncated
+    | ModelChanged | ModeChanged | SessionRenamed | SessionCleared | SessionCompacted | SkillChanged
+    | RuleChanged | TurnDone | TurnStopped | TurnLimited | TurnFailed | MessageSteered,
     Field(discriminator="type"),
-]
+]  # fmt: skip
 
-EVENT: TypeAdapter[Event] = TypeAdapter(Event)
+EVENT: TypeAdapter[Event] = TypeAdapter(Event, config=ConfigDict(defer_build=True))
 
-CLOSING = (TurnDone, TurnStopped, TurnLimited, TurnFailed)
+CLOSING = (TurnDone, TurnStopped, TurnLimited, TurnFailed, MessageSteered)
 """Exactly one of these ends every turn."""
 
 
@@ -336,7 +413,7 @@ Delta = StepBegan | WordsArrived | RequestRetried | FellBehind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Recorded:
+class EventEnvelope:
     """An event with its place in the session's log."""
 
     seq: int
@@ -352,14 +429,14 @@ class Recorded:
         return {
             **self.event.model_dump(mode="json"),
             "seq": self.seq,
-            "session_id": self.session_id,
+            "session_id": shown(self.session_id),
             "turn_id": self.turn_id,
             "at": self.at.isoformat(),
         }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Passing:
+class DeltaEnvelope:
     """A delta on its way to the listeners."""
 
     session_id: SessionId
@@ -372,6 +449,6 @@ class Passing:
         """The delta as listeners outside the process receive it."""
         return {
             **self.delta.model_dump(mode="json"),
-            "session_id": self.session_id,
+            "session_id": shown(self.session_id),
             "turn_id": self.turn_id,
         }

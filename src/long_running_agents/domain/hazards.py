@@ -8,13 +8,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
-from long_running_agents.domain.shell import (
-    INTERPRETERS,
-    Command,
-    Script,
-    resolved,
-)
-from long_running_agents.domain.shell_words import HOLE
+from long_running_agents.domain.shell import INTERPRETERS, Command, ShellScript, resolved
+from long_running_agents.domain.shell_lexer import HOLE
 from long_running_agents.domain.workspace import (
     INSTRUCTIONS,
     WORKSPACE,
@@ -70,7 +65,7 @@ def of_code(code: str) -> Iterator[Hazard]:
         yield Hazard(told, name, instructs=True)
 
 
-def of_script(script: Script) -> Iterator[Hazard]:
+def of_script(script: ShellScript) -> Iterator[Hazard]:
     """The risks of a command."""
     if script.endless:
         yield Hazard("the command is too long or too deep to be looked at")

@@ -20,7 +20,7 @@ MemoryId = NewType("MemoryId", int)
 """The number a memory is called by: "#12"."""
 
 
-class Kind(StrEnum):
+class MemoryKind(StrEnum):
     """What sort of thing is remembered."""
 
     CONVERSATION = "conversation"
@@ -31,7 +31,7 @@ class Kind(StrEnum):
     TASK = "task"
 
 
-class Scope(StrEnum):
+class MemoryScope(StrEnum):
     """Who among an owner's agents and sessions can see a memory."""
 
     USER = "user"
@@ -68,12 +68,12 @@ class Viewer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Draft:
+class MemoryDraft:
     """A memory that is not stored yet."""
 
     content: str
-    kind: Kind = Kind.FACT
-    scope: Scope = Scope.USER
+    kind: MemoryKind = MemoryKind.FACT
+    scope: MemoryScope = MemoryScope.USER
     trust: Trust = Trust.USER
     actor: str = "user"
     """Whose words or deeds it tells of."""
@@ -88,12 +88,12 @@ class Draft:
     expires_at: datetime | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what nobody could ever see.
-
-        Raises:
-            UsageError: It is for one agent or one session and does not say which.
-        """
-        named = {Scope.USER: True, Scope.AGENT: self.agent, Scope.SESSION: self.session_id}
+        """Refuse what nobody could ever see."""
+        named = {
+            MemoryScope.USER: True,
+            MemoryScope.AGENT: self.agent,
+            MemoryScope.SESSION: self.session_id,
+        }
         if not named[self.scope]:
             raise UsageError(
                 f"A memory of the scope {self.scope.value!r} names its {self.scope.value}.",
@@ -107,9 +107,10 @@ class Memory:
 
     id: MemoryId
     owner: str
-    kind: Kind
-    scope: Scope
+    kind: MemoryKind
+    scope: MemoryScope
     trust: Trust
+    """Who said it."""
     actor: str
     source: str
     content: str
@@ -139,7 +140,7 @@ class Query:
 
     text: str
     limit: int = 10
-    kinds: frozenset[Kind] = frozenset()
+    kinds: frozenset[MemoryKind] = frozenset()
     """Only these kinds; empty means all."""
     session_id: SessionId | None = None
     """Only what was heard in this session."""
@@ -164,13 +165,13 @@ class Hit:
 
     memory: Memory
     score: float
-    """1 for the best hit of a search."""
+    """How well it answers, from 0 to 1; the best hit of nonsense has little."""
     why: Mapping[str, float]
     """What each part of the search gave it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class MemoryResults:
     """What a search brought back."""
 
     hits: tuple[Hit, ...] = ()
@@ -186,7 +187,7 @@ class Selection:
     """Only these; of an empty set, none."""
     session_id: SessionId | None = None
     source: str | None = None
-    kind: Kind | None = None
+    kind: MemoryKind | None = None
     before: datetime | None = None
 
     @property
@@ -194,12 +195,28 @@ class Selection:
         """Whether it means nothing at all, rather than everything."""
         return self == Selection()
 
+    @property
+    def places(self) -> tuple[str, ...]:
+        """The ways to write where it came from; a page may be named without its 'https://'."""
+        source = (self.source or "").rstrip("/")
+        kind, _, rest = source.partition(":")
+        if kind != "web" or "://" in rest:
+            return (source,)
+        return (source, f"web:https://{rest}", f"web:http://{rest}")
+
+    def from_source(self, source: str) -> bool:
+        """Whether something came from there: the very place, or one below it."""
+        return any(
+            source == place or source.startswith((f"{place}/", f"{place}?"))
+            for place in self.places
+        )
+
     def means(self, memory: Memory) -> bool:
         """Whether a memory is among them."""
         return (
             (self.ids is None or memory.id in self.ids)
             and self.session_id in (None, memory.session_id)
-            and self.source in (None, memory.source)
+            and (self.source is None or self.from_source(memory.source))
             and self.kind in (None, memory.kind)
             and (self.before is None or memory.recorded_at < self.before)
         )
@@ -249,9 +266,9 @@ Written = Stored | Merged | Similar | Refused
 """What became of a draft."""
 
 
-def correction(old: Memory, content: str) -> Draft:
+def correction(old: Memory, content: str) -> MemoryDraft:
     """What is true instead of a memory, for the same eyes."""
-    return Draft(
+    return MemoryDraft(
         content=content,
         kind=old.kind,
         scope=old.scope,

@@ -2,20 +2,20 @@
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from enum import StrEnum
 from fnmatch import fnmatchcase
 
-from long_running_agents.domain.call import Call
-from long_running_agents.domain.grant import Grant, Scope, scope_of
-from long_running_agents.domain.ids import GrantId
+from long_running_agents.domain.approval import Grant, GrantScope, scope_of
+from long_running_agents.domain.ids import GrantId, SessionId, TurnId
 from long_running_agents.domain.shell import UNKNOWN
-from long_running_agents.domain.taint import Taint, concern
-from long_running_agents.domain.tool import Power
-from long_running_agents.domain.turn import Origin
+from long_running_agents.domain.taint import Taint, concern, repeats
+from long_running_agents.domain.tool import GatedCall, Power
+from long_running_agents.domain.turn import TurnOrigin
 from long_running_agents.domain.workspace import WORKSPACE
 
 
-class By(StrEnum):
+class DecidedBy(StrEnum):
     """Who decided."""
 
     POLICY = "policy"
@@ -32,7 +32,7 @@ class Allow:
     """The call may run."""
 
     reason: str = ""
-    by: By = By.POLICY
+    by: DecidedBy = DecidedBy.POLICY
     grant: GrantId | None = None
     """The grant that let it through."""
 
@@ -42,9 +42,11 @@ class Ask:
     """A person has to say."""
 
     reason: str
-    by: By = By.POLICY
+    by: DecidedBy = DecidedBy.POLICY
     fresh: bool = False
-    """Whether only an answer to this very call will do: no grant, no policy for the unattended."""
+    """Whether a person has to answer: no policy for the unattended will do."""
+    once: bool = False
+    """Whether only an answer to this very call will do: no grant."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,14 +54,14 @@ class Deny:
     """The call may not run."""
 
     reason: str
-    by: By = By.POLICY
+    by: DecidedBy = DecidedBy.POLICY
 
 
 Decision = Allow | Ask | Deny
 
 
 class Ruling(StrEnum):
-    """What a rule says."""
+    """What a rule says, or the settings where nobody is there to ask."""
 
     ALLOW = "allow"
     ASK = "ask"
@@ -67,7 +69,7 @@ class Ruling(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
+class PolicyRule:
     """A rule of the settings; patterns have ``*`` and ``?``, and what is unset fits everything."""
 
     decision: Ruling
@@ -79,39 +81,40 @@ class Rule:
     tainted: bool = False
     """Whether its *allow* holds after foreign words, too."""
 
-
-class Unattended(StrEnum):
-    """What becomes of a question when nobody is there."""
-
-    DENY = "deny"
-    ALLOW = "allow"
-    ASK = "ask"
-    """The turn waits until somebody comes."""
+    def __str__(self) -> str:
+        """What it says, in short."""
+        parts = [self.tool, *(part for part in (self.program, self.path, self.host) if part)]
+        return f"{self.decision} {' '.join(parts)}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rules:
+class PolicyRules:
     """What the settings say about tools."""
 
     allow: Collection[str] | None = None
     """Tools that may run at all; None means every tool that exists."""
     require_approval: Collection[str] = ()
     """Tools that run only after a person agreed."""
-    custom: Sequence[Rule] = ()
+    custom: Sequence[PolicyRule] = ()
     taint: bool = True
     """Whether foreign words make a difference."""
     network: bool = False
     """Whether code in the sandbox can reach other machines."""
     unsandboxed: bool = False
     """Whether code runs without a sandbox."""
-    unattended: Unattended = Unattended.DENY
+    unattended: Ruling = Ruling.DENY
+    """What becomes of a question when nobody is there; with ASK it waits until somebody comes."""
+
+    def beside(self, more: Sequence[PolicyRule]) -> "PolicyRules":
+        """The same with further rules, which come before those of the settings."""
+        return replace(self, custom=(*more, *self.custom)) if more else self
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Occasion:
     """How the turn came about that makes a call."""
 
-    origin: Origin = Origin.USER
+    origin: TurnOrigin = TurnOrigin.USER
     attended: bool = True
     """Whether a person is there to answer."""
 
@@ -120,16 +123,16 @@ _EXTENDING = frozenset({"install_packages"})
 """Tools that ask by default, whatever they are given."""
 
 _NOBODY = {
-    Origin.JOB: "nobody is there to give it while a job runs",
-    Origin.DELEGATE: "nobody is there to give it to a delegate",
+    TurnOrigin.JOB: "nobody is there to give it while a job runs",
+    TurnOrigin.DELEGATE: "nobody is there to give it to a delegate",
 }
 _CLEAN = Taint()
 _ATTENDED = Occasion()
 
 
 def decide(
-    call: Call,
-    rules: Rules,
+    call: GatedCall,
+    rules: PolicyRules,
     occasion: Occasion = _ATTENDED,
     taint: Taint = _CLEAN,
     grants: Iterable[Grant] = (),
@@ -148,15 +151,10 @@ def decide(
     return found
 
 
-def consented(question: str, call: Call, rules: Rules, grants: Iterable[Grant] = ()) -> Allow | Ask:
-    """Decide about what a call turns out to need while it runs: a person has to say, or has said.
-
-    Args:
-        question: What there is to agree to.
-        call: The call.
-        rules: What the settings say.
-        grants: Earlier answers.
-    """
+def consented(
+    question: str, call: GatedCall, rules: PolicyRules, grants: Iterable[Grant] = ()
+) -> Allow | Ask:
+    """Decide about what a call needs while it runs: a person has to say, or has said."""
     said, _ = _custom(call, rules.custom)
     if isinstance(said, Allow):
         return said
@@ -166,30 +164,30 @@ def consented(question: str, call: Call, rules: Rules, grants: Iterable[Grant] =
     return Ask(question)
 
 
-def reaching(call: Call, rules: Rules) -> Call:
+def reaching(call: GatedCall, rules: PolicyRules) -> GatedCall:
     """A call with what it can do in this home: code with a network can send, and read."""
     if rules.network and Power.EXECUTE in call.powers:
         return replace(call, powers=call.powers | {Power.SEND}, foreign=True)
     return call
 
 
-def _ruled(call: Call, rules: Rules, taint: Taint) -> Decision:
+def _ruled(call: GatedCall, rules: PolicyRules, taint: Taint) -> Decision:
     if rules.allow is not None and call.tool not in rules.allow:
         reason = f"{call.tool!r} is not among the allowed tools (agent.tools.allow)"
-        return Deny(reason, By.RULE)
+        return Deny(reason, DecidedBy.RULE)
     said, trusted = _custom(call, rules.custom)
     if isinstance(said, Deny):
         return said
     if rules.unsandboxed and Power.EXECUTE in call.powers:
-        return Ask(f"{call.tool} would run outside the sandbox", fresh=True)
+        return Ask(f"{call.tool} would run outside the sandbox", fresh=True, once=True)
     if rules.taint and not trusted and (worry := concern(call, taint)):
-        return Ask(worry, fresh=True)
+        return Ask(worry, fresh=True, once=repeats(call, taint))
     return said or _by_default(call, rules)
 
 
-def _by_default(call: Call, rules: Rules) -> Decision:
+def _by_default(call: GatedCall, rules: PolicyRules) -> Decision:
     if call.tool in rules.require_approval:
-        return Ask(f"{call.tool!r} is in agent.tools.require_approval", By.RULE)
+        return Ask(f"{call.tool!r} is in agent.tools.require_approval", DecidedBy.RULE)
     if call.tool in _EXTENDING:
         return Ask(f"{call.tool} changes what the agent can do")
     if call.hazards:
@@ -198,46 +196,46 @@ def _by_default(call: Call, rules: Rules) -> Decision:
 
 
 def _answered(
-    found: Ask, call: Call, rules: Rules, occasion: Occasion, grants: Iterable[Grant]
+    found: Ask, call: GatedCall, rules: PolicyRules, occasion: Occasion, grants: Iterable[Grant]
 ) -> Decision:
     """What becomes of a question that need not be asked, or cannot be."""
-    scope = None if found.fresh else scope_of(call)
+    scope = None if found.once else scope_of(call)
     if scope is not None and (granted := _covering(scope, grants)) is not None:
         return granted
-    if occasion.attended or rules.unattended is Unattended.ASK:
+    if occasion.attended or rules.unattended is Ruling.ASK:
         return found
-    if rules.unattended is Unattended.ALLOW and not found.fresh:
+    if rules.unattended is Ruling.ALLOW and not found.fresh:
         return Allow(f"{found.reason}; agent.tools.non_interactive_approval_policy allows it")
     where = _NOBODY.get(occasion.origin, "nobody is there to give it")
     return Deny(f"{found.reason}; it needs an approval and {where}")
 
 
-def _covering(scope: Scope, grants: Iterable[Grant]) -> Allow | None:
+def _covering(scope: GrantScope, grants: Iterable[Grant]) -> Allow | None:
     for grant in grants:
         if grant.scope.covers(scope):
-            return Allow(f"{grant.id}: {grant.scope}", By.GRANT, grant.id)
+            return Allow(f"{grant.id}: {grant.scope}", DecidedBy.GRANT, grant.id)
     return None
 
 
-def _custom(call: Call, rules: Sequence[Rule]) -> tuple[Decision | None, bool]:
+def _custom(call: GatedCall, rules: Sequence[PolicyRule]) -> tuple[Decision | None, bool]:
     """What the rules say, and whether it holds after foreign words: any no, else the first."""
     for rule in rules:
         if rule.decision is Ruling.DENY and _fits(rule, call):
-            reason = rule.reason or f"a rule of agent.tools.rules forbids it ({_text(rule)})"
-            return Deny(reason, By.RULE), True
+            reason = rule.reason or f"a rule of agent.tools.rules forbids it ({rule})"
+            return Deny(reason, DecidedBy.RULE), True
     for rule in rules:
         if rule.decision is Ruling.DENY and _may_fit(rule, call):
-            unread = f"the command cannot be read, and a rule may forbid it ({_text(rule)})"
-            return Ask(rule.reason or unread, By.RULE), False
+            unread = f"the command cannot be read, and a rule may forbid it ({rule})"
+            return Ask(rule.reason or unread, DecidedBy.RULE), False
     for rule in rules:
         if _fits(rule, call):
-            reason = rule.reason or f"a rule of agent.tools.rules says so ({_text(rule)})"
+            reason = rule.reason or f"a rule of agent.tools.rules says so ({rule})"
             allows = rule.decision is Ruling.ALLOW
-            return (Allow if allows else Ask)(reason, By.RULE), allows and rule.tainted
+            return (Allow if allows else Ask)(reason, DecidedBy.RULE), allows and rule.tainted
     return None, False
 
 
-def _fits(rule: Rule, call: Call) -> bool:
+def _fits(rule: PolicyRule, call: GatedCall) -> bool:
     # All of a call must be what is allowed; any of it may be what is not.
     whole = rule.decision is Ruling.ALLOW
     paths = [path.removeprefix(f"{WORKSPACE}/") for path in call.paths]
@@ -252,7 +250,7 @@ def _fits(rule: Rule, call: Call) -> bool:
     )
 
 
-def _may_fit(rule: Rule, call: Call) -> bool:
+def _may_fit(rule: PolicyRule, call: GatedCall) -> bool:
     known = replace(rule, program=None)
     return rule.program is not None and UNKNOWN in call.programs and _fits(known, call)
 
@@ -268,6 +266,32 @@ def _alike(pattern: str, value: str) -> bool:
     return fnmatchcase(value, pattern) or (rest not in ("", "-c") and fnmatchcase(name, pattern))
 
 
-def _text(rule: Rule) -> str:
-    parts = [rule.tool, *(part for part in (rule.program, rule.path, rule.host) if part)]
-    return f"{rule.decision} {' '.join(parts)}"
+_NOTHING = "nothing speaks against it"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    """One line of the audit log."""
+
+    at: datetime
+    owner: str
+    session_id: SessionId
+    turn_id: TurnId
+    call_id: str
+    tool: str
+    args: str
+    """The arguments as JSON text, or the beginning of it."""
+    decision: Ruling
+    why: str
+    who: DecidedBy
+
+
+def ruling(decision: Decision) -> tuple[Ruling, str, DecidedBy]:
+    """A decision as the log tells it: what, why, who."""
+    match decision:
+        case Allow(reason=reason, by=by):
+            return Ruling.ALLOW, reason or _NOTHING, by
+        case Ask(reason=reason, by=by):
+            return Ruling.ASK, reason, by
+        case Deny(reason=reason, by=by):
+            return Ruling.DENY, reason, by

@@ -20,19 +20,9 @@ _PATTERNS = (
 """What the keys of common providers look like, and our own tokens."""
 
 _BEGINNINGS = (
-    "sk-",
-    "AIza",
-    "ghp_",
-    "gho_",
-    "ghu_",
-    "ghs_",
-    "ghr_",
-    "github_pat_",
-    "xox",
-    "AKIA",
-    "hf_",
+    "sk-", "AIza", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "xox", "AKIA", "hf_",
     "lra_",
-)
+)  # fmt: skip
 """What every one of these patterns begins with: text without any of them is clean."""
 
 _SHORTEST = 6
@@ -54,7 +44,12 @@ class Redactor:
     """Replaces known secrets, and whatever looks like a provider's key, by a mark."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
-        self._secrets = frozenset(secrets)
+        self._secrets = frozenset[str]()
+        self.learn(secrets)
+
+    def learn(self, secrets: Iterable[str]) -> None:
+        """Know more secrets from now on, wherever this redactor is used."""
+        self._secrets = self._secrets.union(secrets)
         known = {secret for secret in self._secrets if len(secret) >= _SHORTEST}
         # JSON text has its quotes and backslashes escaped, and JSON text inside it twice.
         for _ in range(2):

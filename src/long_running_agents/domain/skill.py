@@ -19,7 +19,7 @@ GUIDE_NAME = re.compile(r"[a-z0-9](?:[a-z0-9]|-(?=[a-z0-9])){0,63}")
 """What a guide may be called; it is the name of its folder, too."""
 
 
-class Kind(StrEnum):
+class SkillKind(StrEnum):
     """What a skill is made of."""
 
     FUNCTION = "function"
@@ -28,7 +28,7 @@ class Kind(StrEnum):
     """A folder with instructions (SKILL.md), and scripts perhaps."""
 
 
-class Origin(StrEnum):
+class SkillCreator(StrEnum):
     """Who brought a version."""
 
     MODEL = "model"
@@ -41,7 +41,7 @@ class Origin(StrEnum):
     REFLECTION = "reflection"
 
 
-class Standing(StrEnum):
+class SkillApproval(StrEnum):
     """What a person, or the policy, has said about a version."""
 
     PROPOSED = "proposed"
@@ -58,7 +58,7 @@ class Severity(StrEnum):
     """Nobody but a person may let it pass."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Finding:
     """Something that a review has found."""
 
@@ -68,14 +68,28 @@ class Finding:
     line: int = 0
     """The line of the source; 0 when it is about the whole."""
     severity: Severity = Severity.ERROR
+    """An error keeps it from being a skill; a warning is let pass by a person alone."""
 
     def __str__(self) -> str:
         where = f"line {self.line}: " if self.line else ""
         return f"{where}{self.message} {self.repair}".rstrip()
 
 
+MOST_FINDINGS = 50
+
+
+def at_most(findings: Sequence[Finding]) -> tuple[Finding, ...]:
+    """The first findings, and how many more there are."""
+    kept, rest = findings[:MOST_FINDINGS], findings[MOST_FINDINGS:]
+    more = [
+        Finding(f"There are {len(rest)} more findings.", "Mend these first.", 0, each.severity)
+        for each in rest[:1]
+    ]
+    return (*kept, *more)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Example:
+class SkillExample:
     """A call to try a function with."""
 
     args: Json
@@ -88,7 +102,7 @@ class Example:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class SkillLimits:
     """What one call may use."""
 
     timeout: float = 30.0
@@ -102,7 +116,7 @@ class Interface:
     """What a function tells of itself, read from its source."""
 
     function: str
-    """The name in the source."""
+    """The name in the source; empty for a guide."""
     description: str
     parameters: Json
     """The JSON Schema of its arguments."""
@@ -119,7 +133,7 @@ class Attempt:
 
     args: Json
     shown: str = ""
-    """What came back, shortened."""
+    """What came back, as JSON text, shortened."""
     error: str = ""
     """Why it failed; empty when it did not."""
     derived: bool = False
@@ -129,7 +143,7 @@ class Attempt:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Trial:
+class SkillTrial:
     """How a version fared in the sandbox."""
 
     at: datetime
@@ -140,7 +154,7 @@ class Trial:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class File:
+class SkillFile:
     """A file of a guide."""
 
     path: str
@@ -148,10 +162,10 @@ class File:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Brought:
+class SkillOrigin:
     """From where a version came."""
 
-    origin: Origin
+    origin: SkillCreator
     session_id: SessionId | None = None
     turn_id: TurnId | None = None
     call_id: str = ""
@@ -159,21 +173,21 @@ class Brought:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Draft:
+class SkillDraft:
     """A skill as somebody wishes it; nothing of it has been looked at."""
 
     source: str
     """Python; of a guide, its SKILL.md."""
-    brought: Brought
-    kind: Kind = Kind.FUNCTION
+    brought: SkillOrigin
+    kind: SkillKind = SkillKind.FUNCTION
     name: str = ""
     """What the tool is to be called; the function's own name unless given."""
     function: str = ""
     """Which function of the source; else the one called as the tool, or the last public one."""
     description: str = ""
     """Instead of the docstring."""
-    examples: tuple[Example, ...] = ()
-    limits: Limits | None = None
+    examples: tuple[SkillExample, ...] = ()
+    limits: SkillLimits | None = None
     """What a call may use; the usual unless given."""
     safe_mode: bool = True
     """Whether only allowed modules may be imported."""
@@ -187,12 +201,12 @@ class Draft:
     requires_context: bool | None = None
     label: str = ""
     """What its maker calls this version, such as 1.0."""
-    files: tuple[File, ...] = ()
+    files: tuple[SkillFile, ...] = ()
     """The other files of a guide."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Examined:
+class SkillReview:
     """What a review says of a draft."""
 
     name: str
@@ -200,7 +214,7 @@ class Examined:
     findings: tuple[Finding, ...]
     interface: Interface | None
     """None when it could not be read."""
-    examples: tuple[Example, ...] = ()
+    examples: tuple[SkillExample, ...] = ()
     """The draft's own, then those of the docstring, then derived ones."""
 
     @property
@@ -221,22 +235,26 @@ class Version:
     owner: str
     name: str
     number: int
-    kind: Kind
+    kind: SkillKind
     digest: str
     """The sha256 of what it is made of."""
     source: str
+    """Python; of a guide, its SKILL.md."""
     interface: Interface
-    limits: Limits
+    limits: SkillLimits
     safe_mode: bool
+    """Whether only allowed modules may be imported."""
     allowed_imports: tuple[str, ...]
-    examples: tuple[Example, ...]
-    files: tuple[File, ...]
+    examples: tuple[SkillExample, ...]
+    files: tuple[SkillFile, ...]
+    """The other files of a guide."""
     label: str
-    brought: Brought
+    """What its maker calls this version."""
+    brought: SkillOrigin
     created_at: datetime
     warnings: tuple[Finding, ...]
-    trial: Trial
-    standing: Standing
+    trial: SkillTrial
+    standing: SkillApproval
     decided_by: str = ""
     decided_at: datetime | None = None
 
@@ -247,7 +265,7 @@ class Skill:
 
     owner: str
     name: str
-    kind: Kind
+    kind: SkillKind
     enabled: bool
     version: int | None
     """The version in use; None while none was approved."""
@@ -288,7 +306,7 @@ class Problem:
     seen_at: datetime
 
 
-def digest_of(source: str, files: Sequence[File] = ()) -> str:
+def digest_of(source: str, files: Sequence[SkillFile] = ()) -> str:
     """The sha256 of what a skill is made of."""
     if not files:
         return hashlib.sha256(source.encode("utf-8", "surrogatepass")).hexdigest()
@@ -296,7 +314,9 @@ def digest_of(source: str, files: Sequence[File] = ()) -> str:
     return hashlib.sha256(json.dumps(sorted(parts)).encode()).hexdigest()
 
 
-def same(version: Version, draft: Draft, limits: Limits, allowed_imports: Sequence[str]) -> bool:
+def same(
+    version: Version, draft: SkillDraft, limits: SkillLimits, allowed_imports: Sequence[str]
+) -> bool:
     """Whether a draft is a version that there is already."""
     return (
         version.digest == digest_of(draft.source, draft.files)

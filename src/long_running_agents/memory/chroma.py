@@ -9,7 +9,7 @@ left out. While it is behind, the built-in index answers.
 import importlib
 import logging
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -17,12 +17,11 @@ from typing import Any
 import numpy as np
 
 from long_running_agents.errors import ConfigError
-from long_running_agents.memory.embedding.port import Vectors
-from long_running_agents.memory.nearness import Near, measured, nearest
+from long_running_agents.memory.arrays import ENTRY, MemoryArrays, Slots
+from long_running_agents.memory.embedding.base import Vectors
 from long_running_agents.memory.ranking import Mask
-from long_running_agents.memory.shelf import ENTRY, Shelf, Slots
-from long_running_agents.memory.vector_index import BuiltInIndex, VectorIndex
-from long_running_agents.store import memory_entries, memory_vectors
+from long_running_agents.memory.vectors import BuiltInIndex, Near, VectorIndex, measured, nearest
+from long_running_agents.store import memory_index
 from long_running_agents.store.database import Database, Transaction
 
 _EXTRA = "pip install 'long-running-agents[chroma]'"
@@ -49,9 +48,6 @@ def chosen_index(path: str) -> VectorIndex:
 class ChromaIndex:
     """Finds memories near in meaning with ChromaDB. One process uses a folder at a time.
 
-    Args:
-        folder: Where ChromaDB keeps its files.
-
     Raises:
         ConfigError: ChromaDB is not installed.
     """
@@ -74,17 +70,17 @@ class ChromaIndex:
         self._broken = False
 
     def nearest(
-        self, tx: Transaction, shelf: Shelf, space: int, question: Vectors, eligible: Mask
+        self, tx: Transaction, arrays: MemoryArrays, space: int, question: Vectors, eligible: Mask
     ) -> Near:
         """The memories nearest to a question among the eligible ones."""
-        slots = np.flatnonzero(eligible & shelf.embedded)
+        slots = np.flatnonzero(eligible & arrays.embedded)
         if len(slots) and question.any():
             # Held while the collection is asked, too: a slice may be on its way into it.
             with self._lock:
-                found = self._asked(tx, shelf, space, question, eligible)
+                found = self._asked(tx, arrays, space, question, eligible)
             if found is not None:
-                return measured(tx, shelf, space, question, found, slots)
-        return nearest(tx, shelf, space, question, eligible)
+                return measured(tx, arrays, space, question, found, slots)
+        return nearest(tx, arrays, space, question, eligible)
 
     async def follow(self, database: Database, space: str) -> None:
         """Copy what is new, a slice at a time; searches go on meanwhile."""
@@ -92,7 +88,7 @@ class ChromaIndex:
             pass
 
     def _asked(
-        self, tx: Transaction, shelf: Shelf, space: int, question: Vectors, eligible: Mask
+        self, tx: Transaction, arrays: MemoryArrays, space: int, question: Vectors, eligible: Mask
     ) -> Slots | None:
         """The nearest eligible slots; None when the collection cannot be asked now."""
         if self._broken:
@@ -101,18 +97,18 @@ class ChromaIndex:
         try:
             if not self._current(tx, space):
                 return None
-            return self._ask(shelf, question, eligible)
+            return self._ask(arrays, question, eligible)
         except failure as error:
             self._give_up(error)
             return None
 
-    def _ask(self, shelf: Shelf, question: Vectors, eligible: Mask) -> Slots | None:
-        candidates = np.flatnonzero(eligible & shelf.embedded)
-        owners = shelf.entries["owner"]
+    def _ask(self, arrays: MemoryArrays, question: Vectors, eligible: Mask) -> Slots | None:
+        candidates = np.flatnonzero(eligible & arrays.embedded)
+        owners = arrays.entries["owner"]
         owner = int(owners[candidates[0]])
         # ChromaDB reads every row for a filter, so there is none in a home of one owner.
-        alone = bool((owners[shelf.embedded] == owner).all())
-        wanted, total = min(_RETURNED, len(candidates)), int(np.count_nonzero(shelf.embedded))
+        alone = bool((owners[arrays.embedded] == owner).all())
+        wanted, total = min(_RETURNED, len(candidates)), int(np.count_nonzero(arrays.embedded))
         most = min(2 * _RETURNED, total)
         while most:
             answer = self._collection.query(
@@ -122,7 +118,7 @@ class ChromaIndex:
                 include=["distances"],
             )
             ids = [int(number) for number in answer["ids"][0]]
-            slots = shelf.slots(ids)
+            slots = arrays.slots(ids)
             slots = slots[eligible[slots]]
             if len(slots) >= wanted:
                 return slots
@@ -135,12 +131,12 @@ class ChromaIndex:
 
     def _current(self, tx: Transaction, space: int) -> bool:
         """Do what is quickly done; False when the collection is not whole afterwards."""
-        latest = memory_entries.revision(tx)
+        latest = memory_index.revision(tx)
         self._open(space, latest)
         few = latest - self._revision <= _MOST_INLINE
         if self._filled == _COMPLETE and few and self._caught_up(tx, space, latest):
             return True
-        if memory_vectors.count(tx, space) > _MOST_INLINE:
+        if memory_index.count_vectors(tx, space) > _MOST_INLINE:
             return False
         self._begin(space, latest)
         while self._filled != _COMPLETE:
@@ -150,7 +146,7 @@ class ChromaIndex:
 
     def _advance(self, tx: Transaction, name: str) -> bool:
         """Do a slice of the work; whether there is more of it."""
-        space = memory_vectors.space(tx, name)
+        space = memory_index.space(tx, name)
         if space is None:
             return False
         failure = _chroma_error()
@@ -158,7 +154,7 @@ class ChromaIndex:
             if self._broken:
                 return False
             try:
-                latest = memory_entries.revision(tx)
+                latest = memory_index.revision(tx)
                 self._open(space, latest)
                 if self._filled != _COMPLETE:
                     self._fill(tx, space)
@@ -185,7 +181,7 @@ class ChromaIndex:
         """Follow the changes since the last time; False when the collection is of no use."""
         behind = latest - self._revision
         if behind > 0:
-            known = memory_entries.oldest_change(tx) <= self._revision + 1
+            known = memory_index.oldest_change(tx) <= self._revision + 1
             if behind > _MOST_CHANGES or not known:
                 return False
             self._follow(tx, space, latest)
@@ -195,9 +191,10 @@ class ChromaIndex:
         return self._matches
 
     def _follow(self, tx: Transaction, space: int, latest: int) -> None:
-        changed = memory_entries.changed(tx, self._revision)
-        for ids in _slices(changed):
-            there, packed = memory_vectors.some(tx, space, ids)
+        changed = memory_index.changed(tx, self._revision)
+        for start in range(0, len(changed), _SLICE):
+            ids = changed[start : start + _SLICE]
+            there, packed = memory_index.some_vectors(tx, space, ids)
             size = len(packed) // max(1, len(there))
             self._put(
                 tx, there, [packed[at : at + size] for at in range(0, len(packed), size or 1)]
@@ -207,14 +204,14 @@ class ChromaIndex:
         self._note(latest, _COMPLETE)
 
     def _fill(self, tx: Transaction, space: int) -> None:
-        ids, vectors = memory_vectors.after(tx, space, self._filled, limit=_SLICE)
+        ids, vectors = memory_index.vectors_after(tx, space, self._filled, limit=_SLICE)
         self._put(tx, ids, vectors)
         self._note(self._revision, ids[-1] if ids else _COMPLETE)
 
     def _put(self, tx: Transaction, ids: Sequence[int], vectors: Sequence[bytes]) -> None:
         if not ids:
             return
-        found, packed = memory_entries.some(tx, ids)
+        found, packed = memory_index.some(tx, ids)
         owners = dict(zip(found, np.frombuffer(packed, ENTRY)["owner"].tolist(), strict=True))
         self._collection.upsert(
             ids=[str(number) for number in ids],
@@ -224,9 +221,9 @@ class ChromaIndex:
 
     def _is_same(self, tx: Transaction, space: int) -> bool:
         """Whether the collection holds the vectors of this database, as far as a sample shows."""
-        if self._collection.count() != memory_vectors.count(tx, space):
+        if self._collection.count() != memory_index.count_vectors(tx, space):
             return False
-        ids, vectors = memory_vectors.after(tx, space, 0, limit=_CHECKED)
+        ids, vectors = memory_index.vectors_after(tx, space, 0, limit=_CHECKED)
         if not ids:
             return True
         names = [str(number) for number in ids]
@@ -281,11 +278,6 @@ def _client(folder: Path) -> Any:
 
 def _chroma_error() -> type[Exception]:
     return importlib.import_module("chromadb.errors").ChromaError
-
-
-def _slices(ids: Sequence[int]) -> Iterator[Sequence[int]]:
-    for start in range(0, len(ids), _SLICE):
-        yield ids[start : start + _SLICE]
 
 
 def _matrix(vectors: Sequence[bytes]) -> Vectors:

@@ -15,7 +15,7 @@ from itertools import product
 from typing import NamedTuple, TypeAlias
 
 from long_running_agents.memory import date_words as words
-from long_running_agents.memory.period import (
+from long_running_agents.memory.date_words import (
     MonthDay,
     Period,
     Stretch,

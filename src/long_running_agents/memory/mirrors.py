@@ -1,26 +1,30 @@
-"""Mirrors: what is remembered as files that a person reads and edits beside the agent.
+"""Mirrors: memories as Markdown files that a person can read, change and add to.
 
-``knowledge.md`` and ``learnings.md`` show what every session of the owner may see. A page is never
-written over changes that were not taken in: they are looked for before each writing, and once
-more just before the new page takes its place.
+Making a page and reading what became of it are pure functions. At the end of a page a comment
+notes what was written: only an item that was there can be missing, and a page whose end is cut
+off is missing nothing.
 """
 
 import asyncio
+import hashlib
 import os
+import re
 import tempfile
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime
+from itertools import groupby
 from pathlib import Path
+from typing import TypeVar
 
 from long_running_agents.domain.memory import (
-    Draft,
-    Kind,
     Memory,
+    MemoryDraft,
     MemoryId,
+    MemoryKind,
+    MemoryScope,
     Merged,
     Refused,
-    Scope,
     Selection,
     Stored,
     Trust,
@@ -28,20 +32,209 @@ from long_running_agents.domain.memory import (
     Written,
 )
 from long_running_agents.errors import StorageFailed, UsageError
-from long_running_agents.memory.memories import Memories
-from long_running_agents.memory.mirror import (
-    KNOWLEDGE,
-    LEARNINGS,
-    Changes,
-    Page,
-    changes,
-    fingerprint,
-    page,
-    written,
-)
+from long_running_agents.memory.service import MemoryService
 from long_running_agents.store import memories as stored
-from long_running_agents.store import memory_entries
+from long_running_agents.store import memory_index
 from long_running_agents.store.database import Transaction
+
+T = TypeVar("T")
+_HEADING = re.compile(r"(#{1,6})\s+(.*)")
+_ITEM = re.compile(r"(?:[-*+]|\d+[.)])\s+(.*)")
+_FENCE = ("```", "~~~")
+_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class MarkdownItem:
+    """An item of a list, or a paragraph, and the heading it is under."""
+
+    line: int
+    text: str
+    heading: str
+    level: int
+    """How deep the heading is; 0 without one."""
+    section: str = ""
+    """The heading of the second level that it is under."""
+
+
+def items(text: str, *, fences: bool = True) -> Iterator[MarkdownItem]:
+    """Every item and paragraph of a text.
+
+    An item begins at the left edge; what is indented under it belongs to it.
+
+    Args:
+        text: The text, without comments.
+        fences: Whether what is between two fences is one paragraph, whatever it looks like.
+    """
+    heading, level, section, start, fenced = "", 0, "", 0, False
+    lines: list[str] = []
+    # One more line at the end finishes what was begun.
+    for number, line in enumerate([*text.split("\n"), ""], 1):
+        title = None if fenced else _HEADING.fullmatch(line.rstrip())
+        entry = None if fenced else _ITEM.fullmatch(line.rstrip())
+        fenced ^= fences and line.startswith(_FENCE)
+        if (title or entry or not line.strip()) and not fenced and lines:
+            yield MarkdownItem(start, "\n".join(lines), heading, level, section)
+            lines.clear()
+        if title:
+            heading, level = title[2].strip(), len(title[1])
+            section = {1: "", 2: heading}.get(level, section)
+        elif line.strip():
+            start = start if lines else number
+            lines.append(entry[1] if entry else line.strip())
+
+
+def uncommented(text: str) -> str:
+    """A text without its comments; the lines after one keep their numbers."""
+    return _COMMENT.sub(lambda comment: "\n" * comment.group().count("\n"), text)
+
+
+@dataclass(frozen=True, slots=True)
+class MirrorPage:
+    """One file, and the kinds of memories that are in it."""
+
+    file: str
+    title: str
+    sections: Mapping[MemoryKind, str]
+
+
+KNOWLEDGE = MirrorPage(
+    "knowledge.md",
+    "Knowledge",
+    {MemoryKind.FACT: "Facts", MemoryKind.NOTE: "Notes", MemoryKind.SUMMARY: "Summaries"},
+)
+LEARNINGS = MirrorPage("learnings.md", "Learnings", {MemoryKind.LESSON: "Lessons"})
+
+_HELP = (
+    "> What is remembered. Change the words of an item to correct it, delete an item to forget it,"
+    " add one without a number to have it remembered. Changes are read at the next start."
+)
+_REFUSED = "Not remembered"
+_NUMBERED = re.compile(r"#(\d+) \((\w+)\)(?:\s+(.*))?", re.DOTALL)
+_WRITTEN = re.compile(r"<!-- written:((?:\s+\d+=[0-9a-f]{8})*)\s*-->")
+_REASON = re.compile(r"<!--[^\n]*?-->")
+_MONTH = re.compile(r"\d{4}-\d{2}")
+_PER_LINE = 6
+
+
+@dataclass(frozen=True, slots=True)
+class MirrorEntry:
+    """An item as a person left it."""
+
+    number: MemoryId | None
+    text: str
+    kind: MemoryKind
+
+
+@dataclass(frozen=True, slots=True)
+class MirrorChanges:
+    """What a person did to a page since it was written."""
+
+    corrected: Mapping[MemoryId, str]
+    deleted: frozenset[MemoryId]
+    added: Sequence[MirrorEntry]
+
+    def __bool__(self) -> bool:
+        return bool(self.corrected or self.deleted or self.added)
+
+
+def page(
+    form: MirrorPage, memories: Iterable[Memory], refused: Iterable[tuple[str, str]] = ()
+) -> str:
+    """A page of memories."""
+    shown = sorted((memory for memory in memories if memory.kind in form.sections), key=_place)
+    lines = [f"# {form.title}", "", _HELP]
+    for kind, title in form.sections.items():
+        group = [memory for memory in shown if memory.kind is kind]
+        if group:
+            lines += ["", f"## {title}"]
+        for month, some in groupby(group, lambda memory: f"{memory.event_at:%Y-%m}"):
+            lines += ["", f"### {month}", ""]
+            lines += [
+                f"- #{memory.id} ({memory.trust}) {as_item(memory.content)}" for memory in some
+            ]
+    if kept := [f"- {as_item(text)} <!-- {_uncommented(why)} -->" for text, why in refused]:
+        lines += ["", f"## {_REFUSED}", "", *kept]
+    return "\n".join([*lines, "", *_record(shown)]) + "\n"
+
+
+def _place(memory: Memory) -> tuple[str, int]:
+    return f"{memory.event_at:%Y-%m}", memory.id
+
+
+def as_item(content: str) -> str:
+    """A content as the text of an item: nothing in it begins another item or a comment."""
+    lines = [" ".join(line.split()) for line in content.splitlines()]
+    return "\n  ".join(_uncommented(line) for line in lines if line)
+
+
+def _uncommented(text: str) -> str:
+    return text.replace("<!--", "<\\!--").replace("-->", "--\\>")
+
+
+def _as_content(text: str) -> str:
+    return text.replace("<\\!--", "<!--").replace("--\\>", "-->").strip()
+
+
+def _record(memories: Sequence[Memory]) -> Iterator[str]:
+    notes = [f"{memory.id}={fingerprint(memory.content)}" for memory in memories]
+    yield "<!-- written:"
+    for start in range(0, len(notes), _PER_LINE):
+        yield " ".join(notes[start : start + _PER_LINE])
+    yield "-->"
+
+
+def fingerprint(content: str) -> str:
+    """A mark of a content that does not change when its lines are broken elsewhere."""
+    return hashlib.sha256(" ".join(content.split()).encode()).hexdigest()[:8]
+
+
+def written(text: str) -> dict[MemoryId, str] | None:
+    """The fingerprints of what a page had when it was written; None when its end is missing."""
+    records = _WRITTEN.findall(text)
+    if not records:
+        return None
+    notes = (note.split("=") for note in records[-1].split())
+    return {MemoryId(int(number)): mark for number, mark in notes}
+
+
+def changes(form: MirrorPage, text: str) -> MirrorChanges:
+    """What a person did to a page."""
+    record = written(text)
+    corrected: dict[MemoryId, str] = {}
+    seen: set[MemoryId] = set()
+    added: list[MirrorEntry] = []
+    for entry in _entries(form, text):
+        number = entry.number
+        if number is None or number in corrected or (record is not None and number not in record):
+            added.append(entry)
+        elif not entry.text:
+            continue
+        elif record is None or fingerprint(entry.text) != record[number]:
+            # Without a record, whoever takes the page in compares it with what is stored.
+            corrected[number] = entry.text
+        seen.update([] if number is None else [number])
+    return MirrorChanges(corrected, frozenset((record or {}).keys() - seen), added)
+
+
+def _entries(form: MirrorPage, text: str) -> Iterator[MirrorEntry]:
+    kinds = {title.lower(): kind for kind, title in form.sections.items()}
+    first = next(iter(form.sections))
+    plain = _REASON.sub("", _WRITTEN.sub("", text))
+    # A fence or a comment that is never closed must not hide items: they would be forgotten.
+    for item in items(plain, fences=False):
+        if not item.text.startswith(_HELP[:20]):
+            yield _entry(item, kinds.get(item.section.lower(), first), form)
+
+
+def _entry(item: MarkdownItem, kind: MemoryKind, form: MirrorPage) -> MirrorEntry:
+    if (numbered := _NUMBERED.fullmatch(item.text)) is not None:
+        return MirrorEntry(MemoryId(int(numbered[1])), _as_content(numbered[3] or ""), kind)
+    text = _as_content(item.text)
+    ours = {form.title, _REFUSED, "", *form.sections.values()}
+    topic = "" if item.heading in ours or _MONTH.fullmatch(item.heading) else item.heading
+    return MirrorEntry(None, f"{topic}: {text}" if topic else text, kind)
+
 
 PAGES = (KNOWLEDGE, LEARNINGS)
 
@@ -66,25 +259,14 @@ class Edits:
     """Words that are not remembered, and why; they stay in the file."""
 
     def __add__(self, other: "Edits") -> "Edits":
-        return Edits(
-            corrected=self.corrected + other.corrected,
-            forgotten=self.forgotten + other.forgotten,
-            batches=self.batches + other.batches,
-            added=self.added + other.added,
-            refused=self.refused + other.refused,
-        )
+        names = [each.name for each in fields(Edits)]
+        return Edits(**{name: getattr(self, name) + getattr(other, name) for name in names})
 
 
 class Mirrors:
-    """Keeps the files of one owner's memories.
+    """Keeps the files of one owner's memories."""
 
-    Args:
-        memories: What is mirrored.
-        folder: Where the files are.
-        owner: Whose memories they show.
-    """
-
-    def __init__(self, memories: Memories, folder: Path, owner: str) -> None:
+    def __init__(self, memories: MemoryService, folder: Path, owner: str) -> None:
         self._memories = memories
         self._folder = folder
         self._viewer = Viewer(owner=owner)
@@ -105,6 +287,14 @@ class Mirrors:
             if await self._memories.database.read(self._stale):
                 await self._refresh()
 
+    async def look(self, work: Callable[[Transaction], T]) -> tuple[T, bool]:
+        """Read something, and in the same transaction whether the files may be out of date."""
+        database = self._memories.database
+        if self._lock.locked():
+            return await database.read(work), True
+        async with self._lock:
+            return await database.read(lambda tx: (work(tx), self._stale(tx)))
+
     async def _refresh(self) -> Edits:
         edits = Edits()
         pages: list[tuple[int, list[Memory]]] = []
@@ -119,13 +309,13 @@ class Mirrors:
         self._ending = min((memory.expires_at or _NEVER for memory in shown), default=_NEVER)
         return edits
 
-    async def _refresh_page(self, form: Page) -> tuple[Edits, tuple[int, list[Memory]]]:
+    async def _refresh_page(self, form: MirrorPage) -> tuple[Edits, tuple[int, list[Memory]]]:
         """Take in and write one page, again if somebody changes it in between."""
         path = self._folder / form.file
         edits = Edits()
         for _ in range(_TRIES):
             text = await asyncio.to_thread(_read, path)
-            found = Changes({}, frozenset(), ()) if text is None else changes(form, text)
+            found = MirrorChanges({}, frozenset(), ()) if text is None else changes(form, text)
             edits += (taken := await self._take_in(form, found, text or ""))
             seen = await self._memories.database.read(self._shows)
             fresh = page(form, seen[1], taken.refused)
@@ -136,19 +326,22 @@ class Mirrors:
             f"{path} changes faster than it can be read.", hint="Close what is writing it."
         )
 
-    async def _take_in(self, form: Page, found: Changes, text: str) -> Edits:
+    async def _take_in(self, form: MirrorPage, found: MirrorChanges, text: str) -> Edits:
         if not found:
             return Edits()
         outcome: list[tuple[str, Written]] = []
         source = f"file:{form.file}"
         for entry in found.added:
-            draft = Draft(content=entry.text, kind=entry.kind, trust=Trust.USER, source=source)
+            draft = MemoryDraft(
+                content=entry.text, kind=entry.kind, trust=Trust.USER, source=source
+            )
             wrote = await self._memories.write(self._viewer, draft, keep_both=True)
             outcome.append((entry.text, wrote))
         added = _stored(outcome)
         # An item that was cut out and put back without its number is still there.
         kept = {wrote.memory.id for _, wrote in outcome if isinstance(wrote, Merged)}
-        known = await self._known([*found.corrected, *found.deleted])
+        named = [*found.corrected, *found.deleted]
+        known = await self._memories.database.read(lambda tx: stored.many(tx, self._viewer, named))
         corrections: list[tuple[str, Written]] = []
         for number, words in found.corrected.items():
             if number in known and fingerprint(known[number].content) != fingerprint(words):
@@ -173,11 +366,8 @@ class Mirrors:
             ),
         )
 
-    async def _known(self, numbers: Sequence[MemoryId]) -> dict[int, Memory]:
-        return await self._memories.database.read(lambda tx: stored.many(tx, self._viewer, numbers))
-
     async def _correct(self, old: Memory, words: str, source: str) -> Written:
-        draft = Draft(
+        draft = MemoryDraft(
             content=words,
             kind=old.kind,
             trust=Trust.USER,
@@ -206,20 +396,22 @@ class Mirrors:
         shown = [
             memory
             for memory in found
-            if memory.scope is Scope.USER and memory.enabled and (memory.expires_at or _NEVER) > now
+            if memory.scope is MemoryScope.USER
+            and memory.enabled
+            and (memory.expires_at or _NEVER) > now
         ]
-        return memory_entries.revision(tx), shown
+        return memory_index.revision(tx), shown
 
     def _stale(self, tx: Transaction) -> bool:
         """Whether anything the pages show may have changed."""
-        latest, last = memory_entries.revision(tx), self._revision
+        latest, last = memory_index.revision(tx), self._revision
         if last is None or self._ending <= self._memories.clock.now():
             return True
         if latest == last:
             return False
-        if not 0 < latest - last <= _MOST_CHANGES or memory_entries.oldest_change(tx) > last + 1:
+        if not 0 < latest - last <= _MOST_CHANGES or memory_index.oldest_change(tx) > last + 1:
             return True
-        changed = memory_entries.changed(tx, last)
+        changed = memory_index.changed(tx, last)
         if not self._shown.isdisjoint(changed):
             return True
         some = stored.many(tx, self._viewer, changed).values()
@@ -229,7 +421,7 @@ class Mirrors:
         return False
 
 
-def _kinds() -> list[Kind]:
+def _kinds() -> list[MemoryKind]:
     return [kind for form in PAGES for kind in form.sections]
 
 

@@ -12,17 +12,17 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from long_running_agents.domain.memory import Fusion, Kind
-from long_running_agents.memory.shelf import Shelf, Slots
+from long_running_agents.domain.memory import Fusion, MemoryKind
+from long_running_agents.memory.arrays import MemoryArrays, Slots
 from long_running_agents.memory.words import QUESTION
-from long_running_agents.store.memory_entries import KINDS
+from long_running_agents.store.memory_index import KINDS
 
 Scores: TypeAlias = NDArray[np.floating[Any]]
 Mask: TypeAlias = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
-class Weights:
+class RankingWeights:
     """How much each part of the search counts."""
 
     words: float = 0.75
@@ -92,19 +92,24 @@ _PROMISING = 1_000
 _CROWD = 3 * _PROMISING
 _BEST_OF_SESSION = 3
 _RRF = 60
-_CONVERSATION = KINDS.index(Kind.CONVERSATION)
+_CONVERSATION = KINDS.index(MemoryKind.CONVERSATION)
 _STRUCTURE = ("kind", "actor", "signs", "telling", "session")
 
 
 def rank(
-    shelf: Shelf, evidence: Evidence, weights: Weights, *, limit: int, fusion: Fusion = "weights"
+    arrays: MemoryArrays,
+    evidence: Evidence,
+    weights: RankingWeights,
+    *,
+    limit: int,
+    fusion: Fusion = "weights",
 ) -> Ranked:
     """Bring the evidence together."""
     terms = _terms(evidence)
-    found = _candidates(shelf, evidence, terms)
+    found = _candidates(arrays, evidence, terms)
     if not len(found.slots):
         return Ranked(found.slots, np.empty(0, np.float32), {})
-    words, around = _keyword_arm(shelf, terms, found)
+    words, around = _keyword_arm(arrays, terms, found)
     meaning = np.zeros(len(found.slots), np.float32)
     meaning[found.place(evidence.near)] = evidence.nearness
     parts = {"words": words, "around": around, "meaning": meaning}
@@ -112,8 +117,8 @@ def rank(
         scores = _reciprocal_ranks([around, meaning])
     else:
         total = weights.words * words + weights.around * around + weights.meaning * meaning
-        found, total, parts = _narrowed(shelf, found, total, parts)
-        scores = _structured(shelf, evidence, weights, found, total, parts)
+        found, total, parts = _narrowed(arrays, found, total, parts)
+        scores = _structured(arrays, evidence, weights, found, total, parts)
     order = np.argsort(-scores, kind="stable")[:limit]
     scores = _scaled(scores[order])
     return Ranked(found.slots[order], scores, {name: part[order] for name, part in parts.items()})
@@ -144,7 +149,7 @@ class _Candidates:
 
     slots: Slots
     places: NDArray[np.int32]
-    """For each slot of the shelf; -1 for one that is no candidate."""
+    """For each slot; -1 for one that is no candidate."""
 
     @classmethod
     def of(cls, slots: Slots, everything: int) -> "_Candidates":
@@ -158,33 +163,33 @@ class _Candidates:
         return self.places[slots]
 
 
-def _candidates(shelf: Shelf, evidence: Evidence, terms: Sequence[_Term]) -> _Candidates:
+def _candidates(arrays: MemoryArrays, evidence: Evidence, terms: Sequence[_Term]) -> _Candidates:
     # In all of these the last place is for -1, where nothing is.
-    marked = np.zeros(len(shelf) + 1, np.bool_)
+    marked = np.zeros(len(arrays) + 1, np.bool_)
     for term in terms:
         marked[term.slots] = True
     if evidence.in_period is not None:
         marked[:-1] |= evidence.in_period & evidence.eligible
     slots = np.flatnonzero(marked)
     if len(slots) > _CROWD:
-        slots = slots[best(_promise(shelf, terms, slots), _PROMISING)]
+        slots = slots[best(_promise(arrays, terms, slots), _PROMISING)]
         marked[:] = False
         marked[slots] = True
     marked[evidence.near] = True
     for _ in range(2):
         slots = np.flatnonzero(marked[:-1])
-        marked[shelf.before[slots]] = True
-        marked[shelf.after[slots]] = True
-    return _Candidates.of(np.flatnonzero(marked[:-1] & evidence.eligible), len(shelf))
+        marked[arrays.before[slots]] = True
+        marked[arrays.after[slots]] = True
+    return _Candidates.of(np.flatnonzero(marked[:-1] & evidence.eligible), len(arrays))
 
 
-def _promise(shelf: Shelf, terms: Sequence[_Term], slots: Slots) -> Scores:
+def _promise(arrays: MemoryArrays, terms: Sequence[_Term], slots: Slots) -> Scores:
     """Roughly how many telling words are in and right beside some slots."""
-    own = np.zeros(len(shelf) + 1, np.float32)
+    own = np.zeros(len(arrays) + 1, np.float32)
     for term in terms:
         own[term.slots] += term.rarity
     (_, earlier), (_, later) = _AROUND[3], _AROUND[1]
-    beside = earlier * own[shelf.before[slots]] + later * own[shelf.after[slots]]
+    beside = earlier * own[arrays.before[slots]] + later * own[arrays.after[slots]]
     return own[slots] + beside
 
 
@@ -196,12 +201,14 @@ def best(scores: Scores, count: int) -> NDArray[np.int64]:
     return np.sort(np.concatenate([above, level]))
 
 
-def _keyword_arm(shelf: Shelf, terms: Sequence[_Term], found: _Candidates) -> tuple[Scores, Scores]:
-    """Scores by words, of the memory itself and of what was said around it."""
+def _keyword_arm(
+    arrays: MemoryArrays, terms: Sequence[_Term], found: _Candidates
+) -> tuple[Scores, Scores]:
+    """BM25 scores by words, of the memory itself and of what was said around it."""
     own = np.zeros(len(found.slots), np.float32)
     around = np.zeros(len(found.slots), np.float32)
-    sources = [(_moved(shelf, found.slots, -distance), share) for distance, share in _AROUND]
-    has = np.zeros(len(shelf) + 1, np.bool_)
+    sources = [(_moved(arrays, found.slots, -distance), share) for distance, share in _AROUND]
+    has = np.zeros(len(arrays) + 1, np.bool_)
     for term in terms:
         has[term.slots] = True
         here = np.zeros(len(found.slots), np.float32)
@@ -210,18 +217,18 @@ def _keyword_arm(shelf: Shelf, terms: Sequence[_Term], found: _Candidates) -> tu
         own += term.rarity * (here == 1)
         around += term.rarity * here
         has[term.slots] = False
-    lengths = shelf.entries["length"][found.slots].astype(np.float32)
-    before = shelf.before[found.slots]
-    both = lengths + np.where(before >= 0, shelf.entries["length"][before], 0)
+    lengths = arrays.entries["length"][found.slots].astype(np.float32)
+    before = arrays.before[found.slots]
+    both = lengths + np.where(before >= 0, arrays.entries["length"][before], 0)
     usual = max(float(lengths.mean()), 1.0)
     own *= _length_share(lengths / usual, _OWN_LENGTH)
     around *= _length_share(both / (2 * usual), _AROUND_LENGTH)
     return _scaled(own), _scaled(around)
 
 
-def _moved(shelf: Shelf, slots: Slots, distance: int) -> Slots:
+def _moved(arrays: MemoryArrays, slots: Slots, distance: int) -> Slots:
     """For each slot the one so many places later in its conversation, or -1."""
-    step = shelf.after if distance > 0 else shelf.before
+    step = arrays.after if distance > 0 else arrays.before
     for _ in range(abs(distance)):
         slots = np.where(slots >= 0, step[slots], -1)
     return slots
@@ -232,7 +239,7 @@ def _length_share(length: Scores, strength: float) -> Scores:
 
 
 def _narrowed(
-    shelf: Shelf, found: _Candidates, total: Scores, parts: dict[str, Scores]
+    arrays: MemoryArrays, found: _Candidates, total: Scores, parts: dict[str, Scores]
 ) -> tuple[_Candidates, Scores, dict[str, Scores]]:
     """Only the best candidates and what is beside them, when there are very many."""
     if len(total) <= _MANY:
@@ -240,26 +247,26 @@ def _narrowed(
     chosen = best(total, _KEPT)
     kept = np.zeros(len(total) + 1, np.bool_)
     kept[chosen] = True
-    for step in (shelf.before, shelf.after):
+    for step in (arrays.before, arrays.after):
         kept[found.place(step[found.slots[chosen]])] = True
     row = np.flatnonzero(kept[:-1])
-    narrow = _Candidates.of(found.slots[row], len(shelf))
+    narrow = _Candidates.of(found.slots[row], len(arrays))
     return narrow, total[row], {name: part[row] for name, part in parts.items()}
 
 
 def _structured(
-    shelf: Shelf,
+    arrays: MemoryArrays,
     evidence: Evidence,
-    weights: Weights,
+    weights: RankingWeights,
     found: _Candidates,
     total: Scores,
     parts: dict[str, Scores],
 ) -> Scores:
     """Add what the structure of the conversation says."""
-    entries = {name: shelf.entries[name][found.slots] for name in _STRUCTURE}
+    entries = {name: arrays.entries[name][found.slots] for name in _STRUCTURE}
     talk = entries["kind"] == _CONVERSATION
     base = _scaled(total)
-    beside = _beside(shelf, weights, found, base)
+    beside = _beside(arrays, weights, found, base)
     # What is no part of a conversation has nothing beside it and speaks for itself.
     scores = _scaled(base + weights.beside * np.where(talk, beside, base))
     parts["beside"] = weights.beside * beside
@@ -282,12 +289,14 @@ def _structured(
     return scores
 
 
-def _beside(shelf: Shelf, weights: Weights, found: _Candidates, base: Scores) -> Scores:
+def _beside(
+    arrays: MemoryArrays, weights: RankingWeights, found: _Candidates, base: Scores
+) -> Scores:
     """The better of the scores just before and just after."""
     # The last place, for -1, has no score; neither has whatever is no candidate.
     everywhere = np.append(base, np.float32(0))
-    before, after = shelf.before[found.slots], shelf.after[found.slots]
-    asked = (before >= 0) & ((shelf.entries["signs"][before] & QUESTION) > 0)
+    before, after = arrays.before[found.slots], arrays.after[found.slots]
+    asked = (before >= 0) & ((arrays.entries["signs"][before] & QUESTION) > 0)
     earlier = everywhere[found.place(before)] * np.where(asked, 1 + weights.answer, 1)
     return np.maximum(earlier, everywhere[found.place(after)]).astype(np.float32)
 

@@ -6,25 +6,27 @@ nothing and tells it nothing.
 
 import asyncio
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from http import HTTPStatus
+from typing import cast
 
 import httpx2
 
 from long_running_agents.errors import ConfigError
-from long_running_agents.models.names import SERVERS
-
-Json = dict[str, Any]
+from long_running_agents.models.chat_protocol import Json, table, tables
+from long_running_agents.models.names import CHOOSE, SERVERS
 
 _HOST = "127.0.0.1"
 _OK = 200
 _UNAVAILABLE = 503
 _LAST_PORT = 65535
-_TIMEOUT = httpx2.Timeout(1.0, connect=0.3)
-_LONGEST = 2.0
+_TIMEOUT = httpx2.Timeout(2.0, connect=0.5)
+_LONGEST = 3.0
 """Seconds after which a server that trickles its answer is given up."""
 _MOST_BYTES = 2_000_000
+_JSON = "application/json"
 _EMBEDDINGS = ("embed", "bge-", "rerank")
 
 
@@ -44,7 +46,7 @@ class FoundModel:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundServer:
     """A server that answered."""
 
     kind: str
@@ -55,6 +57,8 @@ class Found:
     models: tuple[FoundModel, ...]
     loading: bool = False
     """Whether it is still reading its model from the disk."""
+    configured: str = ""
+    """The provider its models are named by when it is the server of the settings."""
 
     @property
     def address(self) -> str:
@@ -63,6 +67,8 @@ class Found:
 
     def full_name(self, model: FoundModel) -> str:
         """The name under which a model of this server can be asked."""
+        if self.configured:
+            return f"{self.configured}:{model.name}"
         known = SERVERS.get(self.provider)
         if known is not None and known.base_url == self.base_url:
             return f"{self.provider}:{model.name}"
@@ -75,11 +81,13 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class ProbeReply:
     """What came back from one path."""
 
     status: int
     body: Json
+    kind: str = _JSON
+    """What it is; anything but JSON has no body here."""
 
     @property
     def ok(self) -> bool:
@@ -87,12 +95,14 @@ class Reply:
         return self.status == _OK
 
 
-Replies = Mapping[str, Reply]
+_SILENCE = ProbeReply(0, {})
+Replies = Mapping[str, ProbeReply]
+"""By path; silence where nobody spoke JSON."""
 Read = Callable[[Replies], "tuple[FoundModel, ...] | None"]
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownServer:
     """A kind of server, and how to tell it."""
 
     key: str
@@ -111,40 +121,40 @@ class Known:
 
 
 def _lm_studio(replies: Replies) -> tuple[FoundModel, ...] | None:
-    newer, older = replies.get("/api/v1/models"), replies.get("/api/v0/models")
-    if newer is not None and newer.ok and "models" in newer.body:
-        return tuple(_lm_studio_model(item) for item in _items(newer.body, "models"))
-    if older is not None and older.ok and "data" in older.body:
-        return tuple(
-            FoundModel(
-                _name(item),
-                _number(item.get("loaded_context_length")),
-                loaded=item.get("state") == "loaded",
-                chats=item.get("type") != "embeddings",
-            )
-            for item in _items(older.body, "data")
+    newer, older = replies["/api/v1/models"], replies["/api/v0/models"]
+    if newer.ok and "models" in newer.body:
+        return tuple(_lm_studio_model(item) for item in tables(newer.body, "models"))
+    if not older.ok or "data" not in older.body:
+        return None
+    return tuple(
+        FoundModel(
+            name_of(item),
+            _number(item.get("loaded_context_length")),
+            loaded=item.get("state") == "loaded",
+            chats=item.get("type") != "embeddings",
         )
-    return None
+        for item in tables(older.body, "data")
+    )
 
 
 def _lm_studio_model(item: Json) -> FoundModel:
-    instances = _items(item, "loaded_instances")
-    window = None
-    if instances:
-        # The window it was loaded with, which is often less than the model could have.
-        config: object = instances[0].get("config")
-        window = _number(cast("Json", config).get("context_length")) if _is_json(config) else None
+    instances = tables(item, "loaded_instances")
+    # The window it was loaded with, which is often less than the model could have.
+    config = table(instances[0], "config") if instances else {}
     return FoundModel(
-        _name(item), window, loaded=bool(instances), chats=item.get("type") != "embedding"
+        name_of(item),
+        _number(config.get("context_length")),
+        loaded=bool(instances),
+        chats=item.get("type") != "embedding",
     )
 
 
 def _ollama(replies: Replies) -> tuple[FoundModel, ...] | None:
-    version, tags = replies.get("/api/version"), replies.get("/api/tags")
-    if version is None or not version.ok or "version" not in version.body:
+    version = replies["/api/version"]
+    if not version.ok or "version" not in version.body:
         return None
-    running = replies.get("/api/ps")
-    loaded = {_name(item): item for item in _items(running.body if running else {}, "models")}
+    loaded = {name_of(item): item for item in tables(replies["/api/ps"].body, "models")}
+    names = [name_of(item) for item in tables(replies["/api/tags"].body, "models")]
     return tuple(
         FoundModel(
             name,
@@ -152,53 +162,52 @@ def _ollama(replies: Replies) -> tuple[FoundModel, ...] | None:
             loaded=name in loaded,
             chats=not any(mark in name for mark in _EMBEDDINGS),
         )
-        for name in (_name(item) for item in _items(tags.body if tags else {}, "models"))
+        for name in names
     )
+
+
+def _owned(replies: Replies, owner: str) -> list[Json]:
+    """The listed models, if they are of such a server."""
+    listed = replies["/v1/models"]
+    items = tables(listed.body, "data") if listed.ok else []
+    return items if any(item.get("owned_by") == owner for item in items) else []
 
 
 def _vllm(replies: Replies) -> tuple[FoundModel, ...] | None:
-    listed = replies.get("/v1/models")
-    items = _items(listed.body, "data") if listed is not None and listed.ok else []
-    if not any(item.get("owned_by") == "vllm" for item in items):
-        return None
-    return tuple(
-        FoundModel(_name(item), _number(item.get("max_model_len")), loaded=True) for item in items
-    )
+    items = _owned(replies, "vllm")
+    models = [
+        FoundModel(name_of(each), _number(each.get("max_model_len")), loaded=True) for each in items
+    ]
+    return tuple(models) or None
 
 
 def _llama_server(replies: Replies) -> tuple[FoundModel, ...] | None:
-    health, listed, props = (replies.get(path) for path in ("/health", "/v1/models", "/props"))
-    if health is not None and health.status == _UNAVAILABLE:
-        error: object = health.body.get("error")
-        return () if "oading model" in str(error) else None
-    items = _items(listed.body, "data") if listed is not None and listed.ok else []
-    if not any(item.get("owned_by") == "llamacpp" for item in items):
-        return None
-    settings: object = props.body.get("default_generation_settings") if props else None
-    window = _number(cast("Json", settings).get("n_ctx")) if _is_json(settings) else None
-    return tuple(
-        FoundModel(_name(item), window or _number(_meta(item).get("n_ctx")), loaded=True)
-        for item in items
-    )
+    if (health := replies["/health"]).status == _UNAVAILABLE:
+        return () if "oading model" in str(health.body.get("error")) else None
+    settings = table(replies["/props"].body, "default_generation_settings")
+    window = _number(settings.get("n_ctx"))
+    models = [
+        FoundModel(name_of(item), window or _number(table(item, "meta").get("n_ctx")), loaded=True)
+        for item in _owned(replies, "llamacpp")
+    ]
+    return tuple(models) or None
 
 
-KNOWN: tuple[Known, ...] = (
-    Known("lmstudio", "LM Studio", 1234, ("/api/v1/models", "/api/v0/models"), _lm_studio),
-    Known("ollama", "Ollama", 11434, ("/api/version", "/api/tags", "/api/ps"), _ollama),
-    Known("vllm", "vLLM", 8000, ("/version", "/v1/models"), _vllm),
-    Known("llama-server", "llama-server", 8080, ("/health", "/v1/models", "/props"), _llama_server),
+KNOWN: tuple[KnownServer, ...] = (
+    KnownServer("lmstudio", "LM Studio", 1234, ("/api/v1/models", "/api/v0/models"), _lm_studio),
+    KnownServer("ollama", "Ollama", 11434, ("/api/version", "/api/tags", "/api/ps"), _ollama),
+    KnownServer("vllm", "vLLM", 8000, ("/version", "/v1/models"), _vllm),
+    KnownServer(
+        "llama-server", "llama-server", 8080, ("/health", "/v1/models", "/props"), _llama_server
+    ),
 )
 """Every server that is recognised, with its usual port."""
 
 
-def wanted(probe: Sequence[str]) -> list[Known]:
-    """The servers that ``agent.model.probe`` asks to look for, as kind or kind:port.
-
-    Raises:
-        ConfigError: There is no such kind, or no such port.
-    """
+def wanted(probe: Sequence[str]) -> list[KnownServer]:
+    """The servers that ``agent.model.probe`` asks to look for, as kind or kind:port."""
     known = {each.key: each for each in KNOWN}
-    found: list[Known] = []
+    found: list[KnownServer] = []
     for text in probe:
         kind, _, port = text.partition(":")
         if kind not in known or (port and not (port.isdecimal() and 0 < int(port) <= _LAST_PORT)):
@@ -210,7 +219,9 @@ def wanted(probe: Sequence[str]) -> list[Known]:
     return found
 
 
-async def probe(client: httpx2.AsyncClient, servers: Sequence[Known] = KNOWN) -> list[Found]:
+async def probe(
+    client: httpx2.AsyncClient, servers: Sequence[KnownServer] = KNOWN
+) -> list[FoundServer]:
     """See which servers answer, all at once; the order is that of the table."""
     answers = await asyncio.gather(*(_look(client, server) for server in servers))
     return [found for found in answers if found is not None]
@@ -221,11 +232,11 @@ def probing_client() -> httpx2.AsyncClient:
     return httpx2.AsyncClient(trust_env=False, follow_redirects=False, timeout=_TIMEOUT)
 
 
-async def at(client: httpx2.AsyncClient, base_url: str, key: str = "") -> Found | None:
+async def at(client: httpx2.AsyncClient, base_url: str, key: str = "") -> FoundServer | None:
     """Which kind of server answers at an address that somebody has named."""
     base_url = base_url.rstrip("/")
     answers = await asyncio.gather(
-        *(_look(client, server, base_url, _bearer(key)) for server in KNOWN)
+        *(_look(client, server, base_url, bearer(key)) for server in KNOWN)
     )
     return next((found for found in answers if found is not None), None)
 
@@ -233,42 +244,46 @@ async def at(client: httpx2.AsyncClient, base_url: str, key: str = "") -> Found 
 async def listed(client: httpx2.AsyncClient, base_url: str, key: str = "") -> list[str] | None:
     """The models that any server lists; None when nobody answers."""
     items = await items_at(client, base_url, key)
-    return None if items is None else [_name(item) for item in items]
+    return None if items is None else [name_of(item) for item in items]
 
 
 async def items_at(client: httpx2.AsyncClient, base_url: str, key: str = "") -> list[Json] | None:
     """What any server says about its models; None when nobody answers."""
-    reply = await fetch_json(client, f"{base_url.rstrip('/')}/models", _bearer(key))
-    if reply is None or not reply.ok:
+    reply = await fetch_json(client, f"{base_url.rstrip('/')}/models", bearer(key))
+    return None if reply is None else models_in(reply)
+
+
+def models_in(reply: ProbeReply) -> list[Json] | None:
+    """The models in an answer; None when it is no list of models."""
+    keys = [key for key in ("data", "models") if isinstance(reply.body.get(key), list)]
+    if not reply.ok or not keys:
         return None
-    return [item for table in ("data", "models") for item in _items(reply.body, table)]
+    return [item for key in keys for item in tables(reply.body, key)]
 
 
-def _bearer(key: str) -> Mapping[str, str]:
+def bearer(key: str) -> Mapping[str, str]:
+    """The header that shows a key."""
     return {"Authorization": f"Bearer {key}"} if key else {}
 
 
 async def _look(
     client: httpx2.AsyncClient,
-    server: Known,
+    server: KnownServer,
     base_url: str = "",
     headers: Mapping[str, str] | None = None,
-) -> Found | None:
+) -> FoundServer | None:
     base_url = base_url or server.base_url
     root = base_url.removesuffix("/v1")
     replies = await asyncio.gather(
         *(fetch_json(client, root + path, headers) for path in server.paths)
     )
-    heard = {
-        path: reply for path, reply in zip(server.paths, replies, strict=True) if reply is not None
-    }
+    heard = dict(zip(server.paths, (reply or _SILENCE for reply in replies), strict=True))
     models = server.read(heard)
     if models is None:
         return None
     provider = server.key if server.key in SERVERS else ""
-    health = heard.get("/health")
-    loading = not models and health is not None and not health.ok
-    return Found(server.kind, provider, base_url, models, loading=loading)
+    loading = not models and heard.get("/health", _SILENCE).status == _UNAVAILABLE
+    return FoundServer(server.kind, provider, base_url, models, loading=loading)
 
 
 async def fetch_json(
@@ -276,44 +291,174 @@ async def fetch_json(
     url: str,
     headers: Mapping[str, str] | None = None,
     body: Json | None = None,
-) -> Reply | None:
+) -> ProbeReply | None:
     """One GET, or a POST if there is a body; None when nobody there speaks JSON."""
-    method = "GET" if body is None else "POST"
     try:
-        async with (
-            asyncio.timeout(_LONGEST),
-            client.stream(method, url, headers=headers, json=body, timeout=_TIMEOUT) as reply,
-        ):
-            raw = b""
-            async for piece in reply.aiter_bytes():
-                raw += piece
-                if len(raw) > _MOST_BYTES:
-                    return None
-            said: object = json.loads(raw)
-    except (httpx2.HTTPError, TimeoutError, ValueError):
+        reply = await fetch(client, url, headers, body)
+    except (httpx2.HTTPError, TimeoutError):
         return None
-    return Reply(reply.status_code, cast("Json", said)) if _is_json(said) else None
+    return reply if reply.kind == _JSON else None
 
 
-def _is_json(value: object) -> bool:
-    return isinstance(value, dict)
+async def fetch(
+    client: httpx2.AsyncClient,
+    url: str,
+    headers: Mapping[str, str] | None = None,
+    body: Json | None = None,
+    *,
+    patience: float | None = None,
+) -> ProbeReply:
+    """What comes back, whatever it is."""
+    method, timeout = "GET" if body is None else "POST", patience or _TIMEOUT
+    async with (
+        asyncio.timeout(patience or _LONGEST),
+        client.stream(method, url, headers=headers, json=body, timeout=timeout) as reply,
+    ):
+        raw = b""
+        async for piece in reply.aiter_bytes():
+            raw += piece
+            if len(raw) > _MOST_BYTES:
+                break
+    try:
+        said: object = json.loads(raw)
+    except ValueError:
+        said = None
+    if isinstance(said, dict):
+        return ProbeReply(reply.status_code, cast("Json", said), _JSON)
+    return ProbeReply(reply.status_code, {}, reply.headers.get("content-type", "no content type"))
 
 
-def _items(body: Json, key: str) -> list[Json]:
-    found: object = body.get(key)
-    if not isinstance(found, list):
-        return []
-    return [cast("Json", item) for item in cast("list[object]", found) if _is_json(item)]
-
-
-def _meta(item: Json) -> Json:
-    meta: object = item.get("meta")
-    return cast("Json", meta) if _is_json(meta) else {}
-
-
-def _name(item: Json) -> str:
+def name_of(item: Json) -> str:
+    """What a server calls one of its models."""
     return str(item.get("id") or item.get("key") or item.get("name") or "")
 
 
 def _number(value: object) -> int | None:
     return value if isinstance(value, int) and value > 0 else None
+
+
+OLLAMAS_USUAL = 4096
+"""What Ollama loads a model with unless it is told otherwise; OLLAMA_CONTEXT_LENGTH tells it, and
+cannot be asked for."""
+
+_MOST_SHOWN = 30
+_NUM_CTX = re.compile(r"^num_ctx\s+(\d+)\s*$", re.MULTILINE)
+_FIELDS = ("max_model_len", "context_length", "context_window")
+
+
+async def window_at(
+    client: httpx2.AsyncClient, base_url: str, model: str, key: str = ""
+) -> int | None:
+    """The window that a model is served with; None when its server does not say for certain."""
+    found = await at(client, base_url, key)
+    if found is None:
+        return await _listed(client, base_url, model, key)
+    names = (model, f"{model}:latest")
+    known = [each for each in found.models if each.name in names]
+    if known and known[0].context_window is None:
+        found = await with_idle(client, replace(found, models=tuple(known)))
+        known = list(found.models)
+    return known[0].context_window if known and not known[0].assumed else None
+
+
+async def with_idle(client: httpx2.AsyncClient, found: FoundServer) -> FoundServer:
+    """The same server, with what Ollama would load its idle models with."""
+    if found.kind != "Ollama":
+        return found
+    models = found.models[:_MOST_SHOWN]
+    filled = await asyncio.gather(*(_shown(client, found, each) for each in models))
+    return replace(found, models=(*filled, *found.models[_MOST_SHOWN:]))
+
+
+async def _shown(client: httpx2.AsyncClient, found: FoundServer, model: FoundModel) -> FoundModel:
+    if model.context_window is not None or not model.chats:
+        return model
+    # A POST, but it changes nothing and loads nothing.
+    url = f"{found.base_url.removesuffix('/v1')}/api/show"
+    reply = await fetch_json(client, url, body={"model": model.name})
+    if reply is None or not reply.ok:
+        return model
+    chosen = _NUM_CTX.search(str(reply.body.get("parameters") or ""))
+    window = int(chosen[1]) if chosen else OLLAMAS_USUAL
+    most = _made_for(reply.body)
+    return replace(
+        model, context_window=min(window, most) if most else window, assumed=chosen is None
+    )
+
+
+def _made_for(shown: Json) -> int | None:
+    for key, value in table(shown, "model_info").items():
+        if key.endswith(".context_length") and isinstance(value, int) and value > 0:
+            return value
+    return None
+
+
+async def _listed(client: httpx2.AsyncClient, base_url: str, model: str, key: str) -> int | None:
+    """What an unknown server says in its list of models."""
+    for item in await items_at(client, base_url, key) or ():
+        if item.get("id") == model:
+            stated = [item.get(field) for field in _FIELDS]
+            return next((each for each in stated if isinstance(each, int) and each > 0), None)
+    return None
+
+
+_PATIENCE = 10.0
+"""Seconds; the server may be at the other end of a slow line."""
+_WRONG_KEY = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerTrial:
+    """What came of asking a server for its models."""
+
+    base_url: str
+    """The address that answered, which may end in ``/v1`` where the one given did not."""
+    status: int = 0
+    """What it answered with; 0 when nobody did."""
+    ok: bool = False
+    """Whether it gave a list of models."""
+    models: tuple[str, ...] = ()
+    message: str = ""
+    hint: str = ""
+
+    @property
+    def refused(self) -> bool:
+        """Whether no model there can be asked."""
+        return not self.status or self.status in _WRONG_KEY
+
+
+async def try_server(base_url: str, key: str = "") -> ServerTrial:
+    """Ask the server at an address for its models."""
+    base_url = base_url.rstrip("/")
+    url, headers = f"{base_url}/models", bearer(key)
+    async with httpx2.AsyncClient(follow_redirects=False) as client:
+        try:
+            reply = await fetch(client, url, headers, patience=_PATIENCE)
+        except (httpx2.HTTPError, httpx2.InvalidURL, TimeoutError, ValueError) as error:
+            said = f"{error or type(error).__name__}".rstrip(".")
+            message, hint = f"Nobody answers at {base_url}: {said}.", "Is the server running?"
+            return ServerTrial(base_url=base_url, message=message, hint=f"{hint} {CHOOSE}")
+    if (listed := models_in(reply)) is not None:
+        message = f"The server at {base_url} lists {len(listed)} models."
+        models = tuple(name_of(item) for item in listed)
+        return ServerTrial(
+            base_url=base_url, status=reply.status, models=models, message=message, ok=True
+        )
+    if reply.status in _WRONG_KEY:
+        message = f"The server at {base_url} wants another key (HTTP {reply.status})."
+        hint = "Give its key along with the address."
+    else:
+        what = f"HTTP {reply.status}, {reply.kind}"
+        message = f"The server at {base_url} lists no models ({what})."
+        hint = "Is it an OpenAI-compatible server? Its address usually ends in /v1."
+    return ServerTrial(base_url=base_url, status=reply.status, message=message, hint=hint)
+
+
+async def found(address: str, key: str = "") -> ServerTrial:
+    """Ask a server whose address a person has typed, with ``/v1`` and without."""
+    base = (address if "://" in address else f"http://{address}").rstrip("/")
+    bare = base.removesuffix("/v1")
+    trials = [await try_server(base if base != bare else f"{bare}/v1", key)]
+    if not trials[0].ok and trials[0].status:
+        trials.append(await try_server(bare, key))
+    return next((trial for trial in trials if trial.ok), trials[0])

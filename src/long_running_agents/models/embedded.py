@@ -1,10 +1,11 @@
-"""The seam to the models that run inside this program: their package may be missing."""
+"""The models that run inside this program: their weights in a home, loaded when they are needed."""
 
+import re
 from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING
 
 from long_running_agents.errors import NotConfigured, NotFound
 from long_running_agents.models.names import own_weights
@@ -12,69 +13,27 @@ from long_running_agents.models.names import own_weights
 if TYPE_CHECKING:
     from pydantic_ai.models import Model
 
-PACKAGE = "long_running_agents.models.local"
+    from long_running_agents.models.local.catalog import Progress, WeightsFile
 
-PREFERRED = "qwen2.5-coder-0.5b"
-"""The weights to offer, where the catalog has them: small, and it can hold a conversation."""
-
-Progress = Callable[[int, int], None]
-"""Hears how many bytes of how many have arrived."""
-
-
-class Weights(Protocol):
-    """What the catalog says about a model's weights."""
-
-    @property
-    def name(self) -> str:
-        """What the model is called after ``local:``."""
-        ...
-
-    @property
-    def size(self) -> int:
-        """Bytes."""
-        ...
-
-    @property
-    def licence(self) -> str:
-        """Under which terms they may be used."""
-        ...
-
-    @property
-    def sha256(self) -> str:
-        """What the file must hash to."""
-        ...
+_SYSTEM_LIBRARY = re.compile(r"(lib[\w.+-]*\.so[.\d]*): cannot open shared object")
+_DEBIAN = {"libgomp.so.1": "libgomp1", "libstdc++.so.6": "libstdc++6"}
 
 
 class Embedded:
-    """The embedded models of a home.
+    """The embedded models of a home; without a folder for weights there are none."""
 
-    Args:
-        folder: Where weights are kept; None when there is no such place.
-        package: The package that runs them.
-    """
-
-    def __init__(self, folder: Path | None, package: str = PACKAGE) -> None:
+    def __init__(self, folder: Path | None) -> None:
         self._folder = folder
-        self._package = package
 
-    def catalog(self) -> dict[str, Weights]:
-        """Everything that can be pulled, the one to prefer first; empty without the package."""
-        module = self._module("catalog")
-        if module is None:
-            return {}
-        found: dict[str, Weights] = module.CATALOG
-        return dict(sorted(found.items(), key=lambda item: item[0] != PREFERRED))
+    def catalog(self) -> dict[str, "WeightsFile"]:
+        """Everything that can be pulled, the one to prefer first."""
+        from long_running_agents.models.local.catalog import CATALOG  # noqa: PLC0415 - only now
 
-    def weights(self, name: str) -> Weights:
-        """The weights of a name; those to prefer when the name is empty.
+        return CATALOG
 
-        Raises:
-            NotConfigured: This installation has no embedded models.
-            NotFound: There are none of that name.
-        """
+    def weights(self, name: str) -> "WeightsFile":
+        """The weights of a name; those to prefer when the name is empty."""
         catalog = self.catalog()
-        if not catalog:
-            raise _unavailable()
         chosen = name or next(iter(catalog))
         if chosen not in catalog:
             raise NotFound(
@@ -84,15 +43,17 @@ class Embedded:
         return catalog[chosen]
 
     def require_runtime(self) -> None:
-        """See that weights could be run, before anyone fetches half a gigabyte of them.
+        """See that weights could be run, before anyone fetches half a gigabyte of them."""
+        from long_running_agents.models.local.catalog import RUNTIME  # noqa: PLC0415 - only now
 
-        Raises:
-            NotConfigured: The runtime is not installed.
-        """
-        if find_spec(self._need("catalog").RUNTIME) is None:
+        if find_spec(RUNTIME) is None:
             raise _unavailable()
+        try:
+            import_module(RUNTIME)
+        except ImportError as error:
+            raise lacking_library(RUNTIME, error) or _unavailable() from error
 
-    def path(self, weights: Weights) -> Path:
+    def path(self, weights: "WeightsFile") -> Path:
         """Where the weights are, or will be."""
         if self._folder is None:
             raise _unavailable()
@@ -103,29 +64,21 @@ class Embedded:
         return [name for name, each in self.catalog().items() if self.path(each).is_file()]
 
     def load(self, name: str) -> "Model":
-        """The model of a name, or of the path of weights of one's own.
+        """The model of a name, or of the path of weights of one's own."""
+        from long_running_agents.models.local.model import open_model  # noqa: PLC0415 - only now
 
-        Raises:
-            NotConfigured: Its weights are not here.
-        """
-        return self._need("opening").open_model(*self._place(name))
+        return open_model(*self._place(name))
 
     def check(self, name: str) -> None:
-        """See that a name can be asked, without loading anything.
-
-        Raises:
-            NotConfigured: It cannot.
-        """
+        """See that a name can be asked, without loading anything."""
         name, folder = self._place(name)
         if own_weights(name) is not None:
-            self._need("opening").open_engine(name, folder)
+            from long_running_agents.models.local.model import open_engine  # noqa: PLC0415 - as above
 
-    def ready(self, name: str) -> tuple[Weights, Path]:
-        """The weights of a name and their file.
+            open_engine(name, folder)
 
-        Raises:
-            NotConfigured: They are not here.
-        """
+    def ready(self, name: str) -> tuple["WeightsFile", Path]:
+        """The weights of a name and their file."""
         weights = self.weights(name)
         path = self.path(weights)
         if not path.is_file():
@@ -135,12 +88,13 @@ class Embedded:
             )
         return weights, path
 
-    async def pull(self, name: str, *, progress: Progress, source: Path | None = None) -> Path:
+    async def pull(self, name: str, *, progress: "Progress", source: Path | None = None) -> Path:
         """Fetch the weights of a name, from a file if one is given."""
         weights = self.weights(name)
-        fetch = self._need("fetch")
+        from long_running_agents.models.local.catalog import pull  # noqa: PLC0415 - only now
+
         folder = self.path(weights).parent
-        return await fetch.pull(weights, folder, progress=progress, source=source)
+        return await pull(weights, folder, progress=progress, source=source)
 
     async def serve(
         self,
@@ -152,18 +106,12 @@ class Embedded:
         kind: str | None = None,
         ready: Callable[[str], None] | None = None,
     ) -> None:
-        """Offer a model to other programs until this one is stopped.
+        """Offer a model, or weights of one's own, to other programs until this one is stopped."""
+        from long_running_agents.models.local.model import open_engine  # noqa: PLC0415 - only now
+        from long_running_agents.models.local.server import serve  # noqa: PLC0415 - only now
 
-        Args:
-            name: A name of the catalogue, or the path of weights of one's own.
-            host: The address to bind.
-            port: The port to bind.
-            api_key: What clients have to show; empty lets everybody in.
-            kind: The engine that is wanted; unset takes the one that reads such weights.
-            ready: Hears the address once the server answers.
-        """
-        engine = self._need("opening").open_engine(*self._place(name), kind=kind)
-        await self._need("server").serve(engine, host, port, api_key or None, ready=ready)
+        engine = open_engine(*self._place(name), kind=kind)
+        await serve(engine, host, port, api_key or None, ready=ready)
 
     def _place(self, name: str) -> tuple[str, Path]:
         """A name as the engines know it, and the folder to look in."""
@@ -173,21 +121,18 @@ class Embedded:
         weights, path = self.ready(name)
         return weights.name, path.parent
 
-    def _module(self, name: str) -> Any:
-        wanted = f"{self._package}.{name}"
-        try:
-            return import_module(wanted)
-        except ModuleNotFoundError as error:
-            # Only the package itself may be missing; a broken import inside it is a bug.
-            if f"{wanted}.".startswith(f"{error.name}."):
-                return None
-            raise
 
-    def _need(self, name: str) -> Any:
-        module = self._module(name)
-        if module is None:
-            raise _unavailable()
-        return module
+def lacking_library(package: str, error: ImportError) -> NotConfigured | None:
+    """What is said of a package that needs a library of the system; None for another error."""
+    found = _SYSTEM_LIBRARY.search(str(error))
+    if found is None:
+        return None
+    debian = _DEBIAN.get(found[1])
+    known = f"On Debian and Ubuntu: apt-get install {debian}. " if debian else ""
+    return NotConfigured(
+        f"{package} is installed, but the system library {found[1]} that it needs is missing.",
+        hint=f"{known}Install the system package that has {found[1]}.",
+    )
 
 
 def _unavailable() -> NotConfigured:

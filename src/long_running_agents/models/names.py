@@ -4,6 +4,7 @@ Nothing here speaks to a model, so that names can be listed and checked without 
 """
 
 import difflib
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -11,7 +12,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from long_running_agents.config.settings import ModelSettings
-from long_running_agents.errors import ConfigError, NotConfigured
+from long_running_agents.errors import ConfigError, NotConfigured, NotFound
 
 CUSTOM = "custom"
 """The provider of a bare model name at ``agent.model.base_url``."""
@@ -33,7 +34,7 @@ CHOOSE = "'lra models list' shows what is there, 'lra models use NAME' chooses."
 
 
 @dataclass(frozen=True, slots=True)
-class Server:
+class ModelProvider:
     """A provider that speaks the chat-completions protocol."""
 
     base_url: str
@@ -42,11 +43,11 @@ class Server:
     needs_key: bool = True
 
 
-SERVERS: dict[str, Server] = {
-    "openai": Server("https://api.openai.com/v1", "OPENAI_API_KEY"),
-    "openrouter": Server("https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"),
-    "lmstudio": Server("http://127.0.0.1:1234/v1", needs_key=False),
-    "ollama": Server("http://127.0.0.1:11434/v1", needs_key=False),
+SERVERS: dict[str, ModelProvider] = {
+    "openai": ModelProvider("https://api.openai.com/v1", "OPENAI_API_KEY"),
+    "openrouter": ModelProvider("https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"),
+    "lmstudio": ModelProvider("http://127.0.0.1:1234/v1", needs_key=False),
+    "ollama": ModelProvider("http://127.0.0.1:11434/v1", needs_key=False),
 }
 
 LIBRARY: dict[str, tuple[str, tuple[str, ...]]] = {
@@ -63,9 +64,16 @@ USUAL: dict[str, str] = {
 }
 """The model that is asked when a provider's key is all there is, in the order of preference."""
 
+LABELS = {
+    "openai": "OpenAI",
+    "anthropic": "Anthropic",
+    "google": "Google",
+    "openrouter": "OpenRouter",
+}
+
 
 @dataclass(frozen=True, slots=True)
-class Name:
+class ModelName:
     """A name, taken apart."""
 
     provider: str
@@ -77,12 +85,8 @@ class Name:
         return f"{self.base_url}#{self.model}" if self.base_url else f"{self.provider}:{self.model}"
 
 
-def parse(text: str, settings: ModelSettings | None = None) -> Name:
-    """Take a name apart.
-
-    Args:
-        text: The name, as a person writes it.
-        settings: With an address in them, a bare name is a model there.
+def parse(text: str, settings: ModelSettings | None = None) -> ModelName:
+    """Take a name apart; where the settings have an address, a bare name is a model there.
 
     Raises:
         ConfigError: It is no name, or no provider has it.
@@ -94,9 +98,9 @@ def parse(text: str, settings: ModelSettings | None = None) -> Name:
     if not model and own and provider != LOCAL:
         provider, model = CUSTOM, text
     if provider == LOCAL or (model and provider in (*SERVERS, *LIBRARY)):
-        return Name(provider, model)
+        return ModelName(provider, model)
     if model and own and settings and provider in (CUSTOM, settings.provider):
-        return Name(provider, model)
+        return ModelName(provider, model)
     if not model:
         raise ConfigError(f"Model {text!r} not understood:", hint=FORM)
     known = [*SERVERS, *LIBRARY, LOCAL]
@@ -109,7 +113,7 @@ def parse(text: str, settings: ModelSettings | None = None) -> Name:
     )
 
 
-def _at_address(text: str) -> Name:
+def _at_address(text: str) -> ModelName:
     address, _, model = text.partition("#")
     try:
         parts = urlsplit(address)
@@ -125,7 +129,7 @@ def _at_address(text: str) -> Name:
             "An address in a model's name must not hold a password.",
             hint=f"Set agent.model.base_url (AGENT_MODEL_URL) and {OWN_KEY}.",
         )
-    return Name(CUSTOM, model, address.rstrip("/"))
+    return ModelName(CUSTOM, model, address.rstrip("/"))
 
 
 def own_weights(model: str) -> Path | None:
@@ -135,6 +139,11 @@ def own_weights(model: str) -> Path | None:
 
 def configured_name(settings: ModelSettings) -> str | None:
     """The full name of the model the settings choose, or None when they choose none."""
+    return settings.selected or own_name(settings)
+
+
+def own_name(settings: ModelSettings) -> str | None:
+    """The full name of the model that provider, model_id and base_url name."""
     model = settings.model_id
     if not model:
         return None
@@ -145,37 +154,38 @@ def configured_name(settings: ModelSettings) -> str | None:
     return model
 
 
-def server_of(name: Name, settings: ModelSettings) -> Server | None:
+def server_of(name: ModelName, settings: ModelSettings) -> ModelProvider | None:
     """Where a name is asked, and with which key; None when that is not over our own wire."""
     own = settings.base_url
     if name.base_url:
-        # Our own key goes to the address it was given for, and nowhere else.
+        # A key goes to the address it was given for, and nowhere else.
         same = name.base_url == own.rstrip("/")
-        return Server(name.base_url, OWN_KEY if same else "", needs_key=False)
+        key = OWN_KEY if same else server_variable(name.base_url)
+        return ModelProvider(name.base_url, key, needs_key=False)
     known = SERVERS.get(name.provider)
     if not own or name.provider not in (CUSTOM, settings.provider):
         return known
-    return Server(own, known.key if known and known.key else OWN_KEY, needs_key=False)
+    return ModelProvider(own, known.key if known and known.key else OWN_KEY, needs_key=False)
 
 
-def endpoint_of(name: Name, settings: ModelSettings) -> str:
+def server_variable(base_url: str) -> str:
+    """The variable with the key of a server that was added, which no other address shares."""
+    return f"MODEL_SERVER_{hashlib.sha256(base_url.encode()).hexdigest()[:16].upper()}_KEY"
+
+
+def endpoint_of(name: ModelName, settings: ModelSettings) -> str:
     """Where a name is asked, as cards know it: an address, or the provider where there is none."""
     server = server_of(name, settings)
     return server.base_url.rstrip("/") if server else name.provider
 
 
-def require(name: Name, settings: ModelSettings, variables: Mapping[str, str]) -> None:
-    """See that a name has the package and the key it needs.
-
-    Raises:
-        NotConfigured: It has not; the hint is what mends it.
-    """
+def require(name: ModelName, settings: ModelSettings, variables: Mapping[str, str]) -> None:
+    """See that a name has the package and the key it needs."""
     if name.provider in LIBRARY and not name.base_url:
-        package, keys = LIBRARY[name.provider]
-        if not installed(package):
+        keys = LIBRARY[name.provider][1]
+        if advice := missing_package(name.provider):
             raise NotConfigured(
-                f"{name.provider} needs a package that is not installed.",
-                hint=f"pip install 'long-running-agents[{name.provider}]'",
+                f"{name.provider} needs a package that is not installed.", hint=advice
             )
         if not any(variables.get(key) for key in keys):
             raise missing_key(name.provider, keys[0])
@@ -186,8 +196,25 @@ def require(name: Name, settings: ModelSettings, variables: Mapping[str, str]) -
 
 def key_of(provider: str, variables: Mapping[str, str]) -> str | None:
     """The key that a provider's variables hold."""
-    keys = LIBRARY[provider][1] if provider in LIBRARY else (SERVERS[provider].key,)
+    keys = key_variables(provider)
     return next((variables[key] for key in keys if variables.get(key)), None)
+
+
+def key_variables(provider: str) -> tuple[str, ...]:
+    """The variables that may hold a provider's key."""
+    if provider not in USUAL:
+        raise NotFound(
+            f"There is no provider {provider!r} that takes a key.",
+            hint=f"There are {', '.join(USUAL)}.",
+        )
+    return LIBRARY[provider][1] if provider in LIBRARY else (SERVERS[provider].key,)
+
+
+def missing_package(provider: str) -> str:
+    """How to install the package that a provider needs; empty when it needs none."""
+    if provider not in LIBRARY or installed(LIBRARY[provider][0]):
+        return ""
+    return f"pip install 'long-running-agents[{provider}]'"
 
 
 def installed(package: str) -> bool:
@@ -226,7 +253,7 @@ _ROOMIER = {
 }
 
 
-def roomier(name: Name, settings: ModelSettings) -> str:
+def roomier(name: ModelName, settings: ModelSettings) -> str:
     """What a person can do when the server of this name reads too little at once."""
     usual = {server.base_url: provider for provider, server in SERVERS.items()}
     provider = usual.get(endpoint_of(name, settings), name.provider)
@@ -234,7 +261,7 @@ def roomier(name: Name, settings: ModelSettings) -> str:
     return _ROOMIER.get(provider, other)
 
 
-def advice(name: Name, settings: ModelSettings) -> str:
+def advice(name: ModelName, settings: ModelSettings) -> str:
     """What a person can do when nobody answers to this name."""
     server = server_of(name, settings)
     if server is None:

@@ -5,32 +5,77 @@ import contextlib
 import json
 import os
 import platform
+import shlex
 import shutil
 import signal
 import socket
 import subprocess
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 
 from long_running_agents.domain.ports import Clock
 from long_running_agents.errors import SandboxUnavailable
-from long_running_agents.sandbox import cgroup, fixes, interpreter, reach
+from long_running_agents.sandbox import base, bubblewrap_command, limits
+from long_running_agents.sandbox.base import Probe, SandboxLimits, SandboxSpec
 from long_running_agents.sandbox.bubblewrap_command import (
     PROXY,
     Descriptors,
     Walls,
-    command,
+    bubblewrap_argv,
     paths_inside,
 )
-from long_running_agents.sandbox.furnishing import furnished
 from long_running_agents.sandbox.kernel import Kernel, KernelLost, kernel_settings
-from long_running_agents.sandbox.kernel_sandbox import KernelSandbox, Room
-from long_running_agents.sandbox.port import Probe
-from long_running_agents.sandbox.seccomp import build
-from long_running_agents.sandbox.spec import Limits, SandboxSpec
-from long_running_agents.sandbox.syscalls import MACHINES
-from long_running_agents.sandbox.watcher import Watcher
+from long_running_agents.sandbox.kernel_sandbox import HostResources, KernelSandbox, prepare_host
+from long_running_agents.sandbox.limits import SandboxWatcher
+from long_running_agents.sandbox.seccomp import MACHINES, build
+
+_ENTER = 0o001
+_IDMAP = Path(__file__).with_name("idmap.py")
+
+
+def is_open(path: Path) -> bool:
+    """Whether anybody may walk to a path."""
+    return all(folder.stat().st_mode & _ENTER for folder in path.resolve().parents)
+
+
+def opened(paths: Iterable[Path], room: HostResources) -> dict[Path, Path]:
+    """For each path that the user cannot walk to, or does not own, a place to mount it on."""
+    places: dict[Path, Path] = {}
+    for number, path in enumerate(paths):
+        if not is_open(path) or _is_mapped(path, room):
+            place = room.folder / f"seen-{number}"
+            if path.is_dir():
+                place.mkdir(exist_ok=True)
+            else:
+                place.touch()
+            places[path] = place
+    return places
+
+
+def command(words: list[str], places: dict[Path, Path], room: HostResources) -> list[str]:
+    """A command that mounts the places, becomes the user, and goes on as the other command."""
+    mounts = [
+        shlex.join([*_mount(path, room), str(path), str(place)])
+        + (f" {room.user}" if _is_mapped(path, room) else "")
+        for path, place in places.items()
+    ]
+    become = f"exec setpriv --reuid {room.user} --regid {room.group} --clear-groups"
+    script = " && ".join([*mounts, f'{become} --inh-caps=-all -- "$@"'])
+    return ["unshare", "--mount", "--propagation", "private", "sh", "-c", script, "sh", *words]
+
+
+def _is_mapped(path: Path, room: HostResources) -> bool:
+    return room.mapped and path == room.workspace.root
+
+
+def _mount(path: Path, room: HostResources) -> list[str]:
+    if _is_mapped(path, room):
+        return [sys.executable, "-I", "-S", str(_IDMAP)]
+    return ["mount", "--bind"]
+
 
 NAME = "bubblewrap"
 _NAMESPACES = ("user", "pid", "net", "ipc", "uts", "mount", "seccomp")
@@ -46,7 +91,7 @@ class _Started:
 
     process: "subprocess.Popen[bytes]"
     channel: socket.socket
-    group: cgroup.Cgroup | None
+    group: limits.Cgroup | None
     complaints: int
     """Where bwrap says what is wrong. A pipe: a file could be found and opened from inside."""
     first: int | None = None
@@ -88,9 +133,13 @@ class BubblewrapBackend:
         missing = self._missing()
         if missing is not None:
             raise SandboxUnavailable(f"{missing.reason}.", hint=missing.fix)
-        room = await furnished(spec)
+        room = await prepare_host(spec)
         try:
-            started = await self._start(spec, room)
+            try:
+                started = await self._start(spec, room, use_cgroup=self._use_cgroup)
+            except FileNotFoundError:
+                # The group was taken away in between, by whoever tidies up on this machine.
+                started = await self._start(spec, room, use_cgroup=False)
             # From here on whoever closes the room ends what was started, also half-way.
             room.later(lambda: self._end(started))
             return await self._open(spec, room, started)
@@ -98,7 +147,9 @@ class BubblewrapBackend:
             await room.close()
             raise
 
-    async def _open(self, spec: SandboxSpec, room: Room, started: _Started) -> KernelSandbox:
+    async def _open(
+        self, spec: SandboxSpec, room: HostResources, started: _Started
+    ) -> KernelSandbox:
         reader, writer = await asyncio.open_unix_connection(sock=started.channel)
         kernel = Kernel(reader, writer, self._clock, started.kill)
         sandbox = KernelSandbox(
@@ -107,7 +158,7 @@ class BubblewrapBackend:
             kernel=kernel,
             room=room,
             limits=spec.limits,
-            watcher=Watcher(
+            watcher=SandboxWatcher(
                 process=started.process.pid,
                 limits=spec.limits,
                 workspace=room.workspace.root,
@@ -133,10 +184,8 @@ class BubblewrapBackend:
             raise
         return sandbox
 
-    async def _start(self, spec: SandboxSpec, room: Room) -> _Started:
-        group = None
-        if self._use_cgroup:
-            group = cgroup.make(spec.limits)
+    async def _start(self, spec: SandboxSpec, room: HostResources, *, use_cgroup: bool) -> _Started:
+        group = limits.make(spec.limits) if use_cgroup else None
         ours, theirs = socket.socketpair()
         with Descriptors() as hand:
             status, status_end = os.pipe()
@@ -147,13 +196,12 @@ class BubblewrapBackend:
             for descriptor in (status, status_end, gate_end, gate, errors, channel):
                 hand.keep(descriptor)
             walls = self._walls(spec, room, counted=group is not None)
-            words = command(walls, channel, status_end, gate_end, hand)
+            words = bubblewrap_argv(walls, channel, status_end, gate_end, hand)
             inherited = [end for end in hand.open if end not in (status, gate, errors)]
-            user = room.user
-            if user is not None and walls.places:
-                words, user = reach.command(words, dict(walls.places), user), None
+            if room.user is not None and walls.places:
+                words = command(words, dict(walls.places), room)
             try:
-                process = _spawn(words, inherited, errors, user)
+                process = _spawn(words, inherited, errors, None if walls.places else room)
             except OSError as error:
                 ours.close()
                 os.close(complaints)
@@ -175,11 +223,13 @@ class BubblewrapBackend:
 
     async def _let_in(self, started: _Started, status: int, gate: int) -> None:
         """Wait until the walls stand, put the limits around them, then open the gate."""
-        reading = asyncio.ensure_future(asyncio.to_thread(_line, status))
-        if not await self._clock.wait(reading, _WAIT):
-            started.kill()
-            raise _refused("it did not start in time")
-        said = reading.result()
+        reading = asyncio.ensure_future(_line(status))
+        try:
+            if not await self._clock.wait(reading, _WAIT):
+                raise _refused("it did not start in time")
+            said = reading.result()
+        finally:
+            reading.cancel()
         if not said:
             await asyncio.to_thread(started.process.wait)
             raise _refused(_read(started.complaints))
@@ -201,7 +251,7 @@ class BubblewrapBackend:
         if started.group is not None:
             await started.group.remove(self._clock)
 
-    def _walls(self, spec: SandboxSpec, room: Room, *, counted: bool) -> Walls:
+    def _walls(self, spec: SandboxSpec, room: HostResources, *, counted: bool) -> Walls:
         python = self._interpreter
         assert python is not None  # noqa: S101 - _missing has looked
         needed = (python.folder, spec.packages, room.workspace.root)
@@ -213,23 +263,23 @@ class BubblewrapBackend:
             workspace=room.workspace.root,
             seccomp=build(MACHINES[platform.machine()], memory_files=counted),
             packages=spec.packages,
-            places=reach.opened(closed, room.folder),
+            places=opened(closed, room),
             proxy=None if room.proxy is None else room.proxy.path,
             hidden=room.hidden,
-            protected=spec.protected,
+            protected=room.protected,
         )
 
     def _missing(self) -> Probe | None:
-        system = fixes.look(sys.platform)
+        system = base.look(sys.platform)
         nothing = Probe(backend=NAME, ok=False)
         if sys.platform != "linux" or shutil.which(_PROGRAM) is None:
-            fix = fixes.missing_bubblewrap(system)
+            fix = base.missing_bubblewrap(system)
             return replace(nothing, reason="bubblewrap is not installed", fix=fix)
         if platform.machine() not in MACHINES:
             reason = f"there is no system-call filter for {platform.machine()}"
             return replace(nothing, reason=reason, fix="Use Docker, or set SANDBOX_URL.")
         if self._interpreter is None:
-            fix = fixes.install("python3", system)
+            fix = base.install("python3", system)
             return replace(nothing, reason="no Python 3.11 can be shown to a sandbox", fix=fix)
         return None
 
@@ -245,7 +295,7 @@ class BubblewrapBackend:
         return Probe(backend=NAME, ok=True, isolation=sandbox.isolation, limits=ways)
 
     async def _try(self) -> KernelSandbox:
-        sandbox = await self.create(SandboxSpec(limits=Limits(processes=8)))
+        sandbox = await self.create(SandboxSpec(limits=SandboxLimits(processes=8)))
         await sandbox.destroy()
         return sandbox
 
@@ -253,25 +303,17 @@ class BubblewrapBackend:
         return () if self._interpreter is None else self._interpreter.packages
 
     @cached_property
-    def _interpreter(self) -> interpreter.Interpreter | None:
-        return interpreter.find()
+    def _interpreter(self) -> bubblewrap_command.Interpreter | None:
+        return bubblewrap_command.find()
 
 
 def _spawn(
-    words: list[str], inherited: list[int], errors: int, user: int | None
+    words: list[str], inherited: list[int], errors: int, room: HostResources | None
 ) -> "subprocess.Popen[bytes]":
     """Start bwrap, as somebody who owns nothing if we are the superuser."""
+    user = None if room is None else room.user
     # From this very thread: bwrap dies with the thread that started it.
-    if user is None:
-        return subprocess.Popen(  # noqa: S603 - our own words
-            words,
-            env=_CLOSED,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=errors,
-            pass_fds=inherited,
-        )
-    return subprocess.Popen(  # noqa: S603 - as above
+    return subprocess.Popen(  # noqa: S603 - our own words
         words,
         env=_CLOSED,
         stdin=subprocess.DEVNULL,
@@ -279,24 +321,28 @@ def _spawn(
         stderr=errors,
         pass_fds=inherited,
         user=user,
-        group=user,
-        extra_groups=[],
+        group=None if room is None or user is None else room.group,
+        extra_groups=None if user is None else [],
     )
 
 
-def _line(descriptor: int) -> bytes:
+async def _line(descriptor: int) -> bytes:
     """Wait for a whole line; nothing when there is none."""
-    line = b""
-    while not line.endswith(b"\n"):
-        part = os.read(descriptor, 1)
-        if not part:
-            return b""
-        line += part
-    return line
+    # Not in a thread, which would read on when the descriptor is closed, or is somebody else's.
+    reader = asyncio.StreamReader()
+    pipe = os.fdopen(os.dup(descriptor), "rb", buffering=0)
+    transport, _ = await asyncio.get_running_loop().connect_read_pipe(
+        lambda: asyncio.StreamReaderProtocol(reader), pipe
+    )
+    try:
+        line = await reader.readline()
+    finally:
+        transport.close()
+    return line if line.endswith(b"\n") else b""
 
 
 def _refused(said: str) -> SandboxUnavailable:
-    hint = fixes.refused_bubblewrap(fixes.look(sys.platform))
+    hint = base.refused_bubblewrap(base.look(sys.platform))
     told = said.strip()[-300:] or "it gave no reason"
     return SandboxUnavailable(f"bubblewrap cannot build a sandbox here: {told}", hint=hint)
 

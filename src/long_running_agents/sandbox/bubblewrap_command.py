@@ -1,17 +1,79 @@
 """The command line that builds the walls. Pure, but for the descriptors it is handed."""
 
+import json
 import marshal
 import os
+import subprocess
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.util import MAGIC_NUMBER
 from pathlib import Path
 from typing import Self
 
-from long_running_agents.sandbox.interpreter import Interpreter
-from long_running_agents.sandbox.spec import Limits
+from long_running_agents.sandbox.base import SandboxLimits
+
+_OLDEST = (3, 11)
+_NEWEST = 16
+_ASK = (
+    "import json, site, sys, importlib.util as u;"
+    " print(json.dumps([sys.version_info[:2], u.MAGIC_NUMBER.hex(), site.getsitepackages()]))"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Interpreter:
+    """A Python, and the folder that has to be shown for it to work."""
+
+    program: Path
+    version: tuple[int, int]
+    folder: Path | None = None
+    """None when it is in /usr, which every sandbox sees."""
+    magic: str = ""
+    """What its compiled files begin with."""
+    packages: tuple[str, ...] = ()
+    """Folders of packages that were installed for it."""
+
+
+def find() -> Interpreter | None:
+    """The first Python that is new enough, those of the system before our own."""
+    for program in _candidates():
+        found = _asked(program)
+        if found is not None and found.version >= _OLDEST:
+            real = program.resolve()
+            if real.is_relative_to("/usr"):
+                return found
+            return replace(found, program=real, folder=Path(sys.base_prefix).resolve())
+    return None
+
+
+def _candidates() -> Iterator[Path]:
+    for folder in (Path("/usr/bin"), Path("/usr/local/bin")):
+        yield folder / "python3"
+        for minor in range(_NEWEST, _OLDEST[1] - 1, -1):
+            yield folder / f"python3.{minor}"
+    # Python's own name for the program behind a virtual environment.
+    yield Path(getattr(sys, "_base_executable", sys.executable))
+
+
+def _asked(program: Path) -> Interpreter | None:
+    if not os.access(program, os.X_OK):
+        return None
+    try:
+        asked = subprocess.run(  # noqa: S603 - a Python of this machine
+            [program, "-I", "-S", "-c", _ASK],
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=20,
+        )
+        (major, minor), magic, packages = json.loads(asked.stdout)
+    except (OSError, ValueError, subprocess.SubprocessError):
+        return None
+    return Interpreter(program, (major, minor), magic=magic, packages=tuple(packages))
+
 
 INSIDE = Path(__file__).parent / "inside"
 PACKAGES = "/opt/packages"
@@ -24,7 +86,7 @@ _INSIDE_ID = "1000"
 def start(folder: str) -> str:
     """The program that starts the kernel which lies in a folder; it takes the channel's number."""
     return (
-        f"import sys; sys.path.insert(0, {folder!r}); from inside.main import main;"
+        f"import sys; sys.path.insert(0, {folder!r}); from inside.kernel import main;"
         " del sys.path[0]; main(int(sys.argv[1]))"
     )
 
@@ -92,7 +154,7 @@ class Walls:
     program: str
     """Where bwrap is."""
     interpreter: Interpreter
-    limits: Limits
+    limits: SandboxLimits
     workspace: Path
     seccomp: bytes
     packages: Path | None = None
@@ -106,7 +168,9 @@ class Walls:
     environment: Mapping[str, str] = field(default_factory=lambda: dict(ENVIRONMENT))
 
 
-def command(walls: Walls, channel: int, status: int, gate: int, hand: Descriptors) -> list[str]:
+def bubblewrap_argv(
+    walls: Walls, channel: int, status: int, gate: int, hand: Descriptors
+) -> list[str]:
     """The whole command.
 
     Args:

@@ -2,15 +2,24 @@
 
 import asyncio
 import json
+import math
 import secrets
 import struct
 from collections.abc import Callable, Coroutine
-from typing import Any
+from dataclasses import asdict
+from typing import Any, cast
 
 from long_running_agents.domain.ports import Clock
 from long_running_agents.domain.workspace import WORKSPACE
-from long_running_agents.sandbox.result import Failure, Json
-from long_running_agents.sandbox.spec import GRACE, LONGEST_CALL, SandboxSpec
+from long_running_agents.sandbox.base import (
+    GRACE,
+    LONGEST_CALL,
+    CodeError,
+    ExecResult,
+    FailureName,
+    Json,
+    SandboxSpec,
+)
 
 _HEAD = struct.Struct("!I")
 _LARGEST = 64 << 20
@@ -26,7 +35,7 @@ Look = Callable[[], Coroutine[Any, Any, None]]
 class KernelLost(Exception):
     """The kernel cannot be spoken to any more."""
 
-    def __init__(self, failure: Failure, message: str) -> None:
+    def __init__(self, failure: FailureName, message: str) -> None:
         super().__init__(message)
         self.failure = failure
         self.message = message
@@ -57,16 +66,11 @@ class Kernel:
         """Tell the kernel its settings, and wait until it is ready; what it says of itself."""
         answer = await self._answered(self._send(settings), _START)
         if answer.get("ready") is not True:
-            raise self._lose(Failure.PROTOCOL, "the kernel did not say that it is ready")
+            raise self._lose(FailureName.PROTOCOL, "the kernel did not say that it is ready")
         return answer
 
     async def ask(self, request: Json, timeout: float, look: Look | None = None) -> Json:
         """Have something done.
-
-        Args:
-            request: What.
-            timeout: How many seconds the kernel gives it.
-            look: What to do now and then meanwhile.
 
         Raises:
             KernelLost: There is no answer and never will be.
@@ -86,14 +90,14 @@ class Kernel:
             raise
         self._turn.release()
         if answer.get("id") != mark:
-            raise self._lose(Failure.PROTOCOL, "the answer does not belong to the question")
+            raise self._lose(FailureName.PROTOCOL, "the answer does not belong to the question")
         if answer.get("clean") is False:
-            raise self._lose(Failure.DIED, "processes of the call could not be ended")
+            raise self._lose(FailureName.DIED, "processes of the call could not be ended")
         return answer
 
     def close(self) -> None:
         """Hang up."""
-        self._hang_up(KernelLost(Failure.DIED, "the sandbox is gone"))
+        self._hang_up(KernelLost(FailureName.DIED, "the sandbox is gone"))
 
     async def _drain(self) -> None:
         """Have a call stopped for which nobody waits any more, and let the next one begin."""
@@ -110,7 +114,7 @@ class Kernel:
     def _send(self, message: Json) -> "asyncio.Future[Json]":
         """Say something, and expect an answer."""
         if self.lost:
-            raise KernelLost(Failure.DIED, "the sandbox is gone")
+            raise KernelLost(FailureName.DIED, "the sandbox is gone")
         self._write(message)
         self._expected = asyncio.get_running_loop().create_future()
         return self._expected
@@ -128,7 +132,7 @@ class Kernel:
         try:
             while not await self._clock.wait(expected, step):
                 if self._clock.monotonic() >= until:
-                    raise self._lose(Failure.DIED, "the kernel did not answer in time")
+                    raise self._lose(FailureName.DIED, "the kernel did not answer in time")
                 # However long a look takes, the answer does not wait for it.
                 if look is not None and (looking is None or looking.done()):
                     looking = asyncio.ensure_future(look())
@@ -147,9 +151,9 @@ class Kernel:
                     raise ValueError("nothing was asked")  # noqa: TRY301 - as any other
                 expected.set_result(answer)
         except (OSError, asyncio.IncompleteReadError):
-            self._lose(Failure.DIED, "all processes of the sandbox have ended")
+            self._lose(FailureName.DIED, "all processes of the sandbox have ended")
         except (ValueError, TypeError, RecursionError):
-            self._lose(Failure.PROTOCOL, "the answer could not be read")
+            self._lose(FailureName.PROTOCOL, "the answer could not be read")
 
     async def _frame(self) -> Json:
         size: int = _HEAD.unpack(await self._reader.readexactly(_HEAD.size))[0]
@@ -162,7 +166,7 @@ class Kernel:
             raise TypeError(type(message))
         return message  # pyright: ignore[reportUnknownVariableType]
 
-    def _lose(self, failure: Failure, message: str) -> KernelLost:
+    def _lose(self, failure: FailureName, message: str) -> KernelLost:
         loss = KernelLost(failure, message)
         self._hang_up(loss)
         self._destroy()
@@ -200,16 +204,9 @@ def kernel_settings(
     limits = spec.limits
     return {
         "workspace": workspace,
-        "memory": limits.memory,
+        **asdict(limits),
         "address_space": 0 if counted else 4 * limits.memory,
-        "processes": limits.processes,
-        "file_size": limits.file_size,
-        "descriptors": limits.descriptors,
         "processor_seconds": int(LONGEST_CALL),
-        "workspace_bytes": limits.workspace_bytes,
-        "workspace_files": limits.workspace_files,
-        "output_kept": limits.output_kept,
-        "output_killed": limits.output_killed,
         "grace": GRACE,
         "transactional": spec.transactional,
         "watch_memory": not counted,
@@ -217,3 +214,104 @@ def kernel_settings(
         "paths": paths,
         "preload": list(spec.preload),
     }
+
+
+_STOPPED = {
+    "timeout": (FailureName.TIMEOUT, "it took longer than it was given"),
+    "memory": (FailureName.MEMORY, "it used more memory than the sandbox may"),
+    "disk": (FailureName.DISK, "the workspace is full; delete files before you go on"),
+    "output": (FailureName.OUTPUT, "it printed more than can be taken"),
+    "cancelled": (FailureName.KILLED, "it was stopped"),
+}
+_DEEPEST = 100
+_MOST_CODES = 256
+
+
+def result_of(answer: Json, *, isolation: tuple[str, ...], out_of_memory: bool) -> ExecResult:
+    """Read an answer; the machine may have killed a process for its memory meanwhile."""
+    exit_code = answer.get("exit_code")
+    return ExecResult(
+        stdout=text(answer.get("stdout")),
+        stderr=text(answer.get("stderr")),
+        display=tuple(_shown(item) for item in _list(answer.get("display"))),
+        value=clean(answer.get("value")),
+        error=_error(answer, out_of_memory=out_of_memory),
+        exit_code=exit_code if type(exit_code) is int and abs(exit_code) < _MOST_CODES else None,
+        rolled_back=answer.get("rolled_back") is True,
+        truncated=answer.get("truncated") is True,
+        duration_ms=_number(answer.get("duration_ms")),
+        memory=_count(answer.get("memory")),
+        isolation=isolation,
+    )
+
+
+def lost(failure: FailureName, message: str, *, isolation: tuple[str, ...]) -> ExecResult:
+    """The result of a call whose sandbox is gone."""
+    error = CodeError(name=failure, message=f"{message}; its state is lost, its files are not")
+    return ExecResult(error=error, alive=False, isolation=isolation)
+
+
+def _error(answer: Json, *, out_of_memory: bool) -> CodeError | None:
+    told = _object(answer.get("error"))
+    words = {key: text(told.get(key)) for key in ("name", "message", "traceback")}
+    stopped = _STOPPED.get(text(answer.get("stopped")))
+    if stopped is not None:
+        return CodeError(name=stopped[0], message=stopped[1], traceback=words["traceback"])
+    if answer.get("died") is True or (out_of_memory and not told):
+        return _death(answer, out_of_memory=out_of_memory)
+    return CodeError(**words) if told else None
+
+
+def _death(answer: Json, *, out_of_memory: bool) -> CodeError:
+    state = "the state before it is lost too" if answer.get("state_lost") is True else ""
+    if out_of_memory:
+        name, message = FailureName.MEMORY, "it used more memory than the sandbox may"
+    else:
+        name, message = FailureName.KILLED, "its process died: a signal, a crash or os._exit"
+    return CodeError(name=name, message="; ".join(part for part in (message, state) if part))
+
+
+def text(value: object) -> str:
+    """A string that can be written down: no lone surrogates."""
+    if not isinstance(value, str):
+        return ""
+    return value.encode("utf-8", "replace").decode("utf-8")
+
+
+def clean(value: Any, depth: int = 0) -> Any:
+    """JSON data whose strings can be written down."""
+    if isinstance(value, str):
+        return text(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        # JSON has no such number, but some that are too large to be another.
+        return str(value)
+    if depth > _DEEPEST:
+        return None
+    if isinstance(value, list):
+        return [clean(item, depth + 1) for item in _list(cast("object", value))]
+    if isinstance(value, dict):
+        return {
+            text(key): clean(item, depth + 1)
+            for key, item in _object(cast("object", value)).items()
+        }
+    return value
+
+
+def _shown(item: object) -> dict[str, str]:
+    return {text(media): text(content) for media, content in _object(item).items()}
+
+
+def _object(value: object) -> Json:
+    return cast("Json", value) if isinstance(value, dict) else {}
+
+
+def _list(value: object) -> list[Any]:
+    return cast("list[Any]", value) if isinstance(value, list) else []
+
+
+def _count(value: object) -> int:
+    return value if type(value) is int and 0 <= value < 1 << 53 else 0
+
+
+def _number(value: object) -> float:
+    return value if isinstance(value, float) and math.isfinite(value) else 0.0

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from long_running_agents.errors import Unavailable, UsageError
-from long_running_agents.sandbox.interpreter import Interpreter
+from long_running_agents.sandbox.bubblewrap_command import Interpreter
 
 USUAL = ("numpy", "pandas", "matplotlib", "requests", "httpx")
 """What most code wants."""
@@ -24,6 +24,12 @@ _REQUIREMENT = re.compile(
 )
 _PATIENCE = 1200
 _ADDED = "added.txt"
+
+
+def provides(requirements: Iterable[str], module: str) -> bool:
+    """Whether one of the requirements is the package of this name."""
+    named = (re.match(r"[A-Za-z0-9._-]*", requirement) for requirement in requirements)
+    return any(each and each[0].lower().replace("-", "_") == module.lower() for each in named)
 
 
 def check(requirements: Iterable[str]) -> list[str]:
@@ -83,18 +89,13 @@ def build(requirements: Iterable[str], folder: Path, python: Interpreter) -> Pat
 def added(folder: Path) -> list[str]:
     """What was installed beside the usual packages."""
     listed = folder / _ADDED
-    return listed.read_text(encoding="utf-8").split("\n") if listed.is_file() else []
+    return listed.read_text(encoding="utf-8").split() if listed.is_file() else []
 
 
 def add(
     requirements: Iterable[str], usual: Iterable[str], folder: Path, python: Interpreter
 ) -> Path:
-    """Fetch further packages, and remember that they belong to all sandboxes from now on.
-
-    Raises:
-        UsageError: One of them is not the name of a package.
-        Unavailable: They cannot be had as wheels.
-    """
+    """Fetch further packages, and remember that they belong to all sandboxes from now on."""
     more = check([*added(folder), *requirements])
     built = build([*usual, *more], folder, python)
     # Written when they are there: a list that cannot be had would leave sandboxes with nothing.
@@ -110,6 +111,7 @@ def _dotted(python: Interpreter) -> str:
 
 def _install(wanted: list[str], target: Path, python: Interpreter) -> None:
     words = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    words += ["--retries", "1"]
     # Wheels are unpacked; anything else would be run to be built.
     words += ["--only-binary", ":all:", "--no-compile", "--target", str(target)]
     words += ["--implementation", "cp", "--python-version", _dotted(python)]

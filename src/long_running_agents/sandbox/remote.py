@@ -1,16 +1,153 @@
-"""The client of a sandbox server: a backend whose sandboxes are somewhere else."""
+"""The protocol of a sandbox server, and its client: a backend whose sandboxes are elsewhere."""
 
 import base64
-from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import httpx2
+from pydantic import ConfigDict, Field
 
+from long_running_agents.domain.events import DescribedModel
 from long_running_agents.errors import Denied, LraError, NotFound, PathRefused, SandboxUnavailable
-from long_running_agents.sandbox import wire
-from long_running_agents.sandbox.port import Probe
-from long_running_agents.sandbox.result import CodeError, ExecResult, Failure, FileEntry, Json
-from long_running_agents.sandbox.spec import LONGEST_CALL, SandboxSpec
+from long_running_agents.sandbox.base import (
+    LONGEST_CALL,
+    MEGABYTE,
+    CodeError,
+    ExecResult,
+    FailureName,
+    FileEntry,
+    Json,
+    Probe,
+    SandboxCalls,
+    SandboxSpec,
+)
+from long_running_agents.sandbox.manager import HeldSandbox
+
+_SECONDS = Field(default=None, gt=0, le=LONGEST_CALL)
+
+
+class _Request(DescribedModel):
+    model_config = ConfigDict(extra="ignore")
+
+
+class LimitsWanted(_Request):
+    """What a client may ask for; never more than the server itself allows."""
+
+    memory: int | None = Field(default=None, ge=64 * MEGABYTE)
+    processes: int | None = Field(default=None, ge=8)
+    timeout: float | None = _SECONDS
+
+
+class CreateRequest(_Request):
+    """`POST /sandboxes`."""
+
+    lang: str = "python"
+    network: list[str] | None = None
+    """Hosts to be reached; never more than the server allows."""
+    limits: LimitsWanted = LimitsWanted()
+    transactional: bool = True
+
+
+class ExecuteRequest(_Request):
+    """`POST /sandboxes/{id}/execute`."""
+
+    code: str
+    timeout: float | None = _SECONDS
+
+
+class ShellRequest(_Request):
+    """`POST /sandboxes/{id}/shell`."""
+
+    command: str
+    timeout: float | None = _SECONDS
+
+
+class CallRequest(_Request):
+    """`POST /sandboxes/{id}/call`."""
+
+    source: str
+    function: str
+    kwargs: dict[str, Any] = Field(default_factory=dict)
+    timeout: float | None = _SECONDS
+    memory: int | None = Field(default=None, ge=1 << 20)
+    """Bytes it may use, if less than the sandbox may."""
+
+
+class FileRequest(_Request):
+    """`PUT /sandboxes/{id}/files`."""
+
+    path: str
+    content_b64: str
+
+
+def spec_within(wanted: CreateRequest, usual: SandboxSpec) -> SandboxSpec:
+    """What a client asks for, as far as the server's own sandboxes go."""
+    limits = usual.limits
+    asked = wanted.limits
+    network = usual.network
+    if wanted.network is not None:
+        network = tuple(host for host in usual.network if host in wanted.network)
+    return SandboxSpec(
+        limits=replace(
+            limits,
+            memory=min(asked.memory or limits.memory, limits.memory),
+            processes=min(asked.processes or limits.processes, limits.processes),
+            timeout=asked.timeout or limits.timeout,
+        ),
+        network=network,
+        packages=usual.packages,
+        preload=usual.preload,
+        transactional=wanted.transactional,
+    )
+
+
+def sandbox_json(held: HeldSandbox) -> Json:
+    """A sandbox as it is listed."""
+    return {
+        "id": held.id,
+        "status": "running" if held.sandbox.alive else "dead",
+        "port": None,
+        "backend": held.sandbox.backend,
+        "isolation": list(held.sandbox.isolation),
+    }
+
+
+_AS_IT_IS = ("value", "exit_code", "rolled_back", "truncated", "alive", "duration_ms", "memory")
+"""The fields of an outcome that are the same in JSON."""
+
+
+def result_json(result: ExecResult) -> Json:
+    """An outcome. Its first four keys are all that simple clients know."""
+    error = result.error
+    return {
+        "type": "result",
+        "stdout": result.stdout,
+        "stderr": result.stderr if error is None else f"{result.stderr}{error}\n",
+        "success": result.success,
+        "error": None
+        if error is None
+        else {"ename": error.name, "evalue": error.message, "traceback": error.traceback},
+        "own_stderr": result.stderr,
+        "display": list(result.display),
+        **{name: getattr(result, name) for name in _AS_IT_IS},
+        "isolation": list(result.isolation),
+        "warning": result.warning,
+    }
+
+
+def result_from(answer: Json) -> ExecResult:
+    """The same, read by a client of ours."""
+    error = answer["error"]
+    return ExecResult(
+        stdout=answer["stdout"],
+        stderr=answer["own_stderr"],
+        display=tuple(answer["display"]),
+        error=error
+        and CodeError(name=error["ename"], message=error["evalue"], traceback=error["traceback"]),
+        isolation=tuple(answer["isolation"]),
+        **{name: answer[name] for name in _AS_IT_IS if name in answer},
+    )
+
 
 NAME = "remote"
 _PATIENCE = 30.0
@@ -29,10 +166,15 @@ class RemoteBackend:
 
     def __init__(self, url: str, key: str) -> None:
         self._url = url.rstrip("/")
+        self._key = key
         self._headers = {"Authorization": f"Bearer {key}"}
 
     def probe(self) -> Probe:
         """Ask the server how it is."""
+        if not self._key:
+            reason = f"SANDBOX_URL is {self._url}, but there is no SANDBOX_API_KEY"
+            fix = "Set SANDBOX_API_KEY to the key that 'lra sandbox serve' has printed."
+            return Probe(backend=NAME, ok=False, reason=reason, fix=fix)
         try:
             with httpx2.Client(headers=self._headers, timeout=_PATIENCE, trust_env=False) as client:
                 answer = client.get(f"{self._url}/health")
@@ -71,7 +213,7 @@ class RemoteBackend:
         return RemoteSandbox(client, made, spec.limits.timeout)
 
 
-class RemoteSandbox:
+class RemoteSandbox(SandboxCalls):
     """One sandbox on a server."""
 
     def __init__(self, client: httpx2.AsyncClient, made: Json, timeout: float) -> None:
@@ -81,29 +223,6 @@ class RemoteSandbox:
         self._client = client
         self._path = f"/sandboxes/{made['id']}"
         self._timeout = timeout
-
-    async def execute(self, code: str, timeout: float | None = None) -> ExecResult:
-        """Run a cell."""
-        return await self._do("execute", {"code": code}, timeout)
-
-    async def call(
-        self,
-        source: str,
-        function: str,
-        kwargs: Mapping[str, Any],
-        timeout: float | None = None,
-        *,
-        memory: int | None = None,
-    ) -> ExecResult:
-        """Call a function, with JSON in and JSON out."""
-        wanted: Json = {"source": source, "function": function, "kwargs": dict(kwargs)}
-        if memory is not None:
-            wanted["memory"] = memory
-        return await self._do("call", wanted, timeout)
-
-    async def shell(self, command: str, timeout: float | None = None) -> ExecResult:
-        """Run a command in bash."""
-        return await self._do("shell", {"command": command}, timeout)
 
     async def put_file(self, path: str, content: bytes) -> None:
         """Write a file of its workspace."""
@@ -138,7 +257,7 @@ class RemoteSandbox:
         finally:
             await self._client.aclose()
 
-    async def _do(self, what: str, wanted: Json, timeout: float | None) -> ExecResult:
+    async def _run(self, call: str, request: Json, timeout: float | None) -> ExecResult:
         seconds = min(self._timeout if timeout is None else timeout, LONGEST_CALL)
         if self._client.is_closed:
             return self._lost("the sandbox is gone")
@@ -146,19 +265,19 @@ class RemoteSandbox:
             answer = await _asked(
                 self._client,
                 "POST",
-                f"{self._path}/{what}",
-                json={**wanted, "timeout": max(0.1, seconds)},
+                f"{self._path}/{call}",
+                json={**request, "timeout": max(0.1, seconds)},
                 timeout=seconds + _MARGIN,
             )
         except (NotFound, SandboxUnavailable) as error:
             return self._lost(error.message)
-        result = wire.result_from(answer)
+        result = result_from(answer)
         self.alive = result.alive
-        return result
+        return replace(result, elsewhere=True)
 
     def _lost(self, message: str) -> ExecResult:
         self.alive = False
-        error = CodeError(name=Failure.DIED, message=message)
+        error = CodeError(name=FailureName.DIED, message=message)
         return ExecResult(error=error, alive=False, isolation=self.isolation)
 
 

@@ -9,6 +9,7 @@ import logging
 import secrets
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import asdict
 from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -19,15 +20,21 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from long_running_agents.clock import SystemClock
-from long_running_agents.config import load
+from long_running_agents.config import LoadedSettings, load
+from long_running_agents.domain.ports import Clock
 from long_running_agents.errors import LraError, UsageError
-from long_running_agents.sandbox import opening, wire
-from long_running_agents.sandbox.result import ExecResult
-from long_running_agents.sandbox.sandboxes import Sandboxes
-from long_running_agents.sandbox.spec import SandboxSpec
+from long_running_agents.net import listen
+from long_running_agents.sandbox import factory, remote
+from long_running_agents.sandbox.base import ExecResult, SandboxSpec
+from long_running_agents.sandbox.manager import Sandboxes
 
 _LARGEST_BODY = 96 << 20
 _WEAK = {"", "undefined", "null", "none", "changeme"}
+_CALLS = {
+    "execute": remote.ExecuteRequest,
+    "shell": remote.ShellRequest,
+    "call": remote.CallRequest,
+}
 _Asked = TypeVar("_Asked", bound=BaseModel)
 
 logger = logging.getLogger(__name__)
@@ -48,9 +55,7 @@ class SandboxServer:
             Route("/sandboxes", self._list),
             Route(one, self._show),
             Route(one, self._destroy, methods=["DELETE"]),
-            Route(f"{one}/execute", self._execute, methods=["POST"]),
-            Route(f"{one}/shell", self._shell, methods=["POST"]),
-            Route(f"{one}/call", self._call, methods=["POST"]),
+            *(Route(f"{one}/{name}", self._run, methods=["POST"]) for name in _CALLS),
             Route(f"{one}/reset", self._reset, methods=["POST"]),
             Route(f"{one}/files", self._put_file, methods=["PUT"]),
             Route(f"{one}/files", self._get_file),
@@ -59,42 +64,31 @@ class SandboxServer:
 
     async def _health(self, _: Request) -> Response:
         probe = await asyncio.to_thread(self._sandboxes.probe)
-        return JSONResponse({"status": "ok", "probes": [wire.probe_json(probe)]})
+        return JSONResponse({"status": "ok", "probes": [asdict(probe)]})
 
     async def _create(self, request: Request) -> Response:
-        asked = await _read(request, wire.CreateRequest)
+        asked = await _read(request, remote.CreateRequest)
         if asked.lang != "python":
             raise UsageError(f"Only python is spoken here, not {asked.lang!r}.")
-        held = await self._sandboxes.create(wire.spec_within(asked, self._usual))
-        return JSONResponse(wire.sandbox_json(held))
+        held = await self._sandboxes.create(remote.spec_within(asked, self._usual))
+        return JSONResponse(remote.sandbox_json(held))
 
     async def _list(self, _: Request) -> Response:
-        return JSONResponse([wire.sandbox_json(held) for held in self._sandboxes.every()])
+        return JSONResponse([remote.sandbox_json(held) for held in self._sandboxes.every()])
 
     async def _show(self, request: Request) -> Response:
-        return JSONResponse(wire.sandbox_json(self._sandboxes.find(_id(request))))
+        return JSONResponse(remote.sandbox_json(self._sandboxes.find(_id(request))))
 
     async def _destroy(self, request: Request) -> Response:
         await self._sandboxes.destroy(_id(request))
         return JSONResponse({"id": _id(request), "status": "deleted"})
 
-    async def _execute(self, request: Request) -> Response:
-        asked = await _read(request, wire.ExecuteRequest)
+    async def _run(self, request: Request) -> Response:
+        """Have a method of the sandbox run that is called as the last part of the path is."""
+        name = request.url.path.rpartition("/")[2]
+        asked = await _read(request, _CALLS[name])
         async with self._sandboxes.using(_id(request)) as sandbox:
-            return await _outcome(request, sandbox.execute(asked.code, asked.timeout))
-
-    async def _shell(self, request: Request) -> Response:
-        asked = await _read(request, wire.ShellRequest)
-        async with self._sandboxes.using(_id(request)) as sandbox:
-            return await _outcome(request, sandbox.shell(asked.command, asked.timeout))
-
-    async def _call(self, request: Request) -> Response:
-        asked = await _read(request, wire.CallRequest)
-        async with self._sandboxes.using(_id(request)) as sandbox:
-            calling = sandbox.call(
-                asked.source, asked.function, asked.kwargs, asked.timeout, memory=asked.memory
-            )
-            return await _outcome(request, calling)
+            return await _outcome(request, getattr(sandbox, name)(**dict(asked)))
 
     async def _reset(self, request: Request) -> Response:
         async with self._sandboxes.using(_id(request)) as sandbox:
@@ -102,7 +96,7 @@ class SandboxServer:
         return JSONResponse({"id": _id(request), "status": "running"})
 
     async def _put_file(self, request: Request) -> Response:
-        asked = await _read(request, wire.FileRequest)
+        asked = await _read(request, remote.FileRequest)
         try:
             content = base64.b64decode(asked.content_b64, validate=True)
         except binascii.Error as error:
@@ -124,13 +118,13 @@ class SandboxServer:
             if not depth.isdigit():
                 raise UsageError("depth is a whole number.")
             found = await sandbox.list_files(folder, min(int(depth), 20))
-        return JSONResponse([wire.entry_json(entry) for entry in found])
+        return JSONResponse([asdict(entry) for entry in found])
 
 
 class _Guard:
     """Lets nobody in without the key, and nothing in that is too large."""
 
-    def __init__(self, app: ASGIApp, key: Callable[[], str]) -> None:
+    def __init__(self, app: ASGIApp, key: str) -> None:
         self._app = app
         self._key = key
 
@@ -138,7 +132,7 @@ class _Guard:
         if scope["type"] == "http":
             headers = dict(scope["headers"])
             sent = headers.get(b"authorization", b"")
-            if not hmac.compare_digest(sent, f"Bearer {self._key()}".encode()):
+            if not hmac.compare_digest(sent, f"Bearer {self._key}".encode()):
                 refusal = _refusal(401, "unauthorized", "The key is missing or wrong.")
                 refusal.headers["WWW-Authenticate"] = "Bearer"
                 await refusal(scope, receive, send)
@@ -151,23 +145,17 @@ class _Guard:
 
 
 def create_app(sandboxes: Sandboxes, usual: SandboxSpec, key: str) -> ASGIApp:
-    """An application for sandboxes that are open already.
-
-    Args:
-        sandboxes: Where they are kept.
-        usual: What a client gets that asks for nothing special, and the most it may ask for.
-        key: What clients have to send as a bearer token.
-    """
+    """An application for sandboxes that are open; no client gets more than the usual."""
     if key.lower() in _WEAK:
-        raise UsageError("A sandbox server needs a key.", hint=f"Set {opening.KEY}.")
+        raise UsageError("A sandbox server needs a key.", hint=f"Set {factory.KEY}.")
     server = SandboxServer(sandboxes, usual)
     handlers = {LraError: _failed}
-    return _Guard(Starlette(routes=server.routes(), exception_handlers=handlers), lambda: key)  # pyright: ignore[reportArgumentType]
+    return _Guard(Starlette(routes=server.routes(), exception_handlers=handlers), key)  # pyright: ignore[reportArgumentType]
 
 
 def key_for(variables: Mapping[str, str]) -> str:
     """The key that clients need; a new one when none is set."""
-    key = variables.get(opening.KEY, "")
+    key = variables.get(factory.KEY, "")
     return secrets.token_urlsafe(24) if key.lower() in _WEAK else key
 
 
@@ -182,7 +170,7 @@ async def _outcome(request: Request, calling: Awaitable[ExecResult]) -> Response
             with contextlib.suppress(asyncio.CancelledError):
                 await working
             return Response(status_code=499)
-        return JSONResponse(wire.result_json(working.result()))
+        return JSONResponse(remote.result_json(working.result()))
     finally:
         leaving.cancel()
 
@@ -237,18 +225,43 @@ class _Whole:
     @asynccontextmanager
     async def _lifespan(self, _: Starlette) -> AsyncGenerator[None]:
         loaded = load()
-        settings = opening.served(loaded.settings.sandbox)
-        spec = opening.spec_of(settings, layers=loaded.home / opening.LAYERS)
-        key = key_for(loaded.variables)
-        if key != loaded.variables.get(opening.KEY):
-            # The only way to hand it over; it is gone with this process.
-            logger.warning("No %s is set. For this run it is: %s", opening.KEY, key)
-        async with opening.opened(settings, loaded.variables, SystemClock(), spec) as sandboxes:
-            self._inner = create_app(sandboxes, spec, key)
+        async with _opened(loaded, SystemClock()) as (inner, key):
+            self._inner = inner
+            if key != loaded.variables.get(factory.KEY):
+                # The only way to hand it over; it is gone with this process.
+                logger.warning("No %s is set. For this run it is: %s", factory.KEY, key)
             try:
                 yield
             finally:
                 self._inner = None
 
 
+@asynccontextmanager
+async def _opened(loaded: LoadedSettings, clock: Clock) -> AsyncGenerator[tuple[ASGIApp, str]]:
+    """An application with sandboxes of its own, and the key that its clients need."""
+    settings = factory.served(loaded.settings.sandbox)
+    spec = factory.spec_of(settings, layers=loaded.home / factory.LAYERS)
+    key = key_for(loaded.variables)
+    async with factory.opened(settings, loaded.variables, clock, spec) as sandboxes:
+        yield create_app(sandboxes, spec, key), key
+
+
 app = _Whole()
+
+
+async def serve(
+    loaded: LoadedSettings,
+    clock: Clock,
+    host: str = "127.0.0.1",
+    port: int = 8000,
+    *,
+    ready: Callable[[str, str], None] | None = None,
+) -> None:
+    """Serve sandboxes until cancelled or interrupted."""
+    async with _opened(loaded, clock) as (inner, key):
+
+        def told(address: str) -> None:
+            if ready is not None:
+                ready(address, key)
+
+        await listen.serve(inner, host, port, told)

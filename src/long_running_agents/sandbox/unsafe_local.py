@@ -15,15 +15,12 @@ from collections.abc import Mapping
 
 from long_running_agents.domain.ports import Clock
 from long_running_agents.errors import SandboxUnavailable
-from long_running_agents.sandbox import interpreter
+from long_running_agents.sandbox import bubblewrap_command
+from long_running_agents.sandbox.base import Json, Probe, SandboxSpec
 from long_running_agents.sandbox.bubblewrap_command import ENVIRONMENT, INSIDE, start
-from long_running_agents.sandbox.furnishing import furnished
 from long_running_agents.sandbox.kernel import Kernel, KernelLost, kernel_settings
-from long_running_agents.sandbox.kernel_sandbox import KernelSandbox, Room
-from long_running_agents.sandbox.port import Probe
-from long_running_agents.sandbox.result import Json
-from long_running_agents.sandbox.spec import SandboxSpec
-from long_running_agents.sandbox.watcher import Watcher, living
+from long_running_agents.sandbox.kernel_sandbox import HostResources, KernelSandbox, prepare_host
+from long_running_agents.sandbox.limits import SandboxWatcher, living
 
 NAME = "unsafe-local"
 _ROUNDS = 100
@@ -41,17 +38,17 @@ class UnsafeLocalBackend:
 
     def probe(self) -> Probe:
         """See whether this system has what the kernel needs."""
-        if sys.platform != "linux" or interpreter.find() is None:
+        if sys.platform != "linux" or bubblewrap_command.find() is None:
             reason = "the kernel needs Linux and Python 3.11"
             return Probe(backend=NAME, ok=False, reason=reason, fix="Use Docker.")
         return Probe(backend=NAME, ok=True, limits=("rlimit", "watcher"))
 
     async def create(self, spec: SandboxSpec) -> KernelSandbox:
         """Start a kernel without walls."""
-        python = await asyncio.to_thread(interpreter.find)
+        python = await asyncio.to_thread(bubblewrap_command.find)
         if python is None:
             raise SandboxUnavailable("There is no Python 3.11 to run code with.")
-        room = await furnished(spec, apart=False)
+        room = await prepare_host(spec, apart=False)
         ours, theirs = socket.socketpair()
         try:
             process = _spawn(python, theirs, room, _environment(spec, room, self._path))
@@ -71,7 +68,7 @@ class UnsafeLocalBackend:
             kernel=kernel,
             room=room,
             limits=spec.limits,
-            watcher=Watcher(
+            watcher=SandboxWatcher(
                 process=process.pid,
                 limits=spec.limits,
                 workspace=room.workspace.root,
@@ -91,9 +88,9 @@ class UnsafeLocalBackend:
 
 
 def _spawn(
-    python: interpreter.Interpreter,
+    python: bubblewrap_command.Interpreter,
     channel: socket.socket,
-    room: Room,
+    room: HostResources,
     environment: Mapping[str, str],
 ) -> "subprocess.Popen[bytes]":
     program = ("-I", "-S", "-B", "-c", start(str(INSIDE.parent)), str(channel.fileno()))
@@ -109,7 +106,7 @@ def _spawn(
     )
 
 
-def _settings(spec: SandboxSpec, room: Room, installed: tuple[str, ...]) -> Json:
+def _settings(spec: SandboxSpec, room: HostResources, installed: tuple[str, ...]) -> Json:
     packages = [] if spec.packages is None else [str(spec.packages)]
     settings = kernel_settings(
         spec,
@@ -123,7 +120,7 @@ def _settings(spec: SandboxSpec, room: Room, installed: tuple[str, ...]) -> Json
     return settings
 
 
-def _environment(spec: SandboxSpec, room: Room, path: str) -> Mapping[str, str]:
+def _environment(spec: SandboxSpec, room: HostResources, path: str) -> Mapping[str, str]:
     """What code finds: no secrets, even though it could look for them elsewhere."""
     own = {**ENVIRONMENT, "PATH": path, "HOME": str(room.workspace.root)}
     return own if spec.packages is None else {**own, "PYTHONPATH": str(spec.packages)}

@@ -8,68 +8,75 @@ from starlette.types import ASGIApp
 
 from long_running_agents import __version__
 from long_running_agents.app import App
+from long_running_agents.config.editor import ConfigFile
 from long_running_agents.domain.ports import Clock
-from long_running_agents.server.access import Access, plain_paths
-from long_running_agents.server.config_file import ConfigFile
-from long_running_agents.server.door import Door
-from long_running_agents.server.failures import ErrorBody, handle_failures
-from long_running_agents.server.guard import Guard
+from long_running_agents.observe.metrics import Access, Metrics, plain_paths
+from long_running_agents.server.connections import RequestIds
+from long_running_agents.server.errors import ErrorBody, handle_failures
+from long_running_agents.server.guard import Authenticator, Guard
+from long_running_agents.server.http import Routes, ServerContext
 from long_running_agents.server.mcp.routes import McpRoutes
-from long_running_agents.server.metrics import Metrics
-from long_running_agents.server.openai.chat import CompletionRoutes
-from long_running_agents.server.openai.models import ModelListRoutes
-from long_running_agents.server.openai.responses import ResponseRoutes
-from long_running_agents.server.request_ids import RequestIds
-from long_running_agents.server.routes.approvals import ApprovalRoutes
-from long_running_agents.server.routes.chat import ChatRoutes
-from long_running_agents.server.routes.doctor import DoctorRoutes
-from long_running_agents.server.routes.files import FileRoutes
-from long_running_agents.server.routes.login import LoginRoutes
-from long_running_agents.server.routes.memory import MemoryRoutes
-from long_running_agents.server.routes.metrics import MetricsRoutes
-from long_running_agents.server.routes.models import ModelRoutes
-from long_running_agents.server.routes.sessions import SessionRoutes
-from long_running_agents.server.routes.settings import SettingRoutes
-from long_running_agents.server.routes.skills import SkillRoutes
-from long_running_agents.server.routes.status import StatusRoutes
-from long_running_agents.server.routes.tasks import TaskRoutes
-from long_running_agents.server.routes.tokens import TokenRoutes
-from long_running_agents.server.routes.tools import ToolRoutes
-from long_running_agents.server.routes.turns import TurnRoutes
-from long_running_agents.server.routes.usage import UsageRoutes
-from long_running_agents.server.routes.window import WindowRoutes
-from long_running_agents.server.switching import Switching
+from long_running_agents.server.models import ModelRoutes, ModelSwitch
+from long_running_agents.server.openai.routes import OpenAIRoutes
+from long_running_agents.server.routes import (
+    admin,
+    approvals,
+    chat,
+    files,
+    memory,
+    sessions,
+    settings,
+    skills,
+)
+from long_running_agents.server.routes.ui import UiRoutes
 from long_running_agents.server.ws import Sockets
 
+_ROUTES: tuple[type[Routes], ...] = (
+    admin.StatusRoutes,
+    admin.MetricsRoutes,
+    admin.LoginRoutes,
+    admin.TokenRoutes,
+    chat.ChatRoutes,
+    chat.TurnRoutes,
+    sessions.SessionRoutes,
+    sessions.TaskRoutes,
+    admin.UsageRoutes,
+    ModelRoutes,
+    approvals.ApprovalRoutes,
+    approvals.RuleRoutes,
+    memory.MemoryRoutes,
+    files.ToolRoutes,
+    skills.SkillRoutes,
+    files.FileRoutes,
+    settings.SettingRoutes,
+    admin.DoctorRoutes,
+)
 _ERRORS: dict[int | str, dict[str, Any]] = {
     status: {"model": ErrorBody} for status in ("4XX", "5XX")
 }
 
 
-def create_app(app: App, clock: Clock, door: Door | None = None) -> ASGIApp:
-    """An application that serves an open home.
-
-    Args:
-        app: The open home.
-        clock: Tells the time.
-        door: Lets people in; made as the settings say unless given.
-    """
-    door = door or _usual_door(app, clock)
+def create_app(app: App, clock: Clock, authenticator: Authenticator | None = None) -> ASGIApp:
+    """An application that serves an open home."""
+    authenticator = authenticator or _usual_authenticator(app, clock)
     metrics = Metrics(app, clock)
-    app.onlookers.attend(metrics)
-    routes = api(app, clock, door, metrics)
-    served: ASGIApp = Guard(routes, door)
+    app.observers.attend(metrics)
+    routes = api(app, clock, authenticator, metrics)
+    served: ASGIApp = Guard(routes, authenticator)
     # Outside of the guard: what it refuses is counted and written down as well.
     served = Access(served, metrics, clock, plain_paths(routes.routes))
     return RequestIds(served, traced=bool(app.settings.telemetry.otlp_endpoint))
 
 
-def _usual_door(app: App, clock: Clock) -> Door:
-    return Door(app.database, clock, app.settings.gateway, app.settings.owner)
+def _usual_authenticator(app: App, clock: Clock) -> Authenticator:
+    return Authenticator(app.database, clock, app.settings.gateway, app.settings.owner)
 
 
 def api(
-    app: App, clock: Clock, door: Door | None = None, metrics: Metrics | None = None
+    app: App,
+    clock: Clock,
+    authenticator: Authenticator | None = None,
+    metrics: Metrics | None = None,
 ) -> FastAPI:
     """The routes, without a guard before them."""
     served = FastAPI(
@@ -83,33 +90,22 @@ def api(
         generate_unique_id_function=_operation,
     )
     handle_failures(served)
-    door = door or _usual_door(app, clock)
+    authenticator = authenticator or _usual_authenticator(app, clock)
     file = ConfigFile(app.loaded.home)
-    switching = Switching(app, clock, file)
+    context = ServerContext(
+        app=app,
+        clock=clock,
+        authenticator=authenticator,
+        metrics=metrics or Metrics(app, clock),
+        switching=ModelSwitch(app, clock, file),
+        file=file,
+    )
     every = (
-        WindowRoutes(),
-        StatusRoutes(app, clock),
-        MetricsRoutes(metrics or Metrics(app, clock)),
-        LoginRoutes(door),
-        TokenRoutes(door.tokens, app.settings.owner),
-        ChatRoutes(app, switching),
-        TurnRoutes(app),
-        SessionRoutes(app, switching),
-        TaskRoutes(app),
-        UsageRoutes(app, clock),
-        ModelRoutes(app, switching),
-        ApprovalRoutes(app, clock),
-        MemoryRoutes(app),
-        ToolRoutes(app),
-        SkillRoutes(app),
-        FileRoutes(app),
-        SettingRoutes(app, file),
-        DoctorRoutes(clock, switching),
-        ModelListRoutes(app, clock),
-        CompletionRoutes(app, clock),
-        ResponseRoutes(app, clock),
-        Sockets(app, switching),
-        McpRoutes(app, clock, door.connections),
+        UiRoutes(),
+        *(kind(context) for kind in _ROUTES),
+        OpenAIRoutes(app, clock),
+        Sockets(app, context.switching),
+        McpRoutes(app, clock, authenticator.connections),
     )
     for routes in every:
         served.include_router(routes.router())

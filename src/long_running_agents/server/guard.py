@@ -1,15 +1,20 @@
-"""The guard: stands before everything that is served, and finds out who asks."""
+"""Middleware before all routes: authentication, rate limits, CORS, CSRF and security headers."""
 
 import asyncio
+import hmac
 import math
+import re
 from collections.abc import Generator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from http import HTTPStatus
 
 from starlette.responses import Response
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from long_running_agents.domain.token import is_ours
+from long_running_agents.config.settings import GatewaySettings
+from long_running_agents.domain.auth import Caller, Token, is_ours
+from long_running_agents.domain.ports import Clock
 from long_running_agents.errors import (
     Denied,
     LraError,
@@ -20,20 +25,145 @@ from long_running_agents.errors import (
     Unavailable,
     UsageError,
 )
-from long_running_agents.listening import is_loopback
-from long_running_agents.server import credentials, hosts
-from long_running_agents.server.callers import CALLER
-from long_running_agents.server.connections import End, Ending
-from long_running_agents.server.door import Admitted, Door
-from long_running_agents.server.dressing import dressed, permission
-from long_running_agents.server.exchange import Exchange, Socket, answer_first
-from long_running_agents.server.failures import refusal
-from long_running_agents.server.routes.window import is_window
-from long_running_agents.server.visit import Visit, visit_of
+from long_running_agents.net.listen import is_loopback
+from long_running_agents.server import auth, hosts
+from long_running_agents.server.auth import CALLER, Tokens
+from long_running_agents.server.connections import (
+    ConnectionEnd,
+    Connections,
+    End,
+    HttpExchange,
+    RateLimit,
+    Socket,
+    answer_first,
+)
+from long_running_agents.server.errors import refusal
+from long_running_agents.server.hosts import RequestInfo, neighbourhood, visit_of
+from long_running_agents.server.routes.ui import is_window
+from long_running_agents.store.database import Database
+
+_WRONG_PER_MINUTE = 10
+_WRONG_AT_ONCE = 20
+_BURST = 6
+"""Requests of that part of a minute may come at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Admitted:
+    """Somebody who was let in, and the token that did it, if it took one."""
+
+    caller: Caller
+    token: Token | None = None
+
+
+class Authenticator:
+    """Tokens, open connections and rate limits: what decides who is let in."""
+
+    def __init__(
+        self,
+        database: Database,
+        clock: Clock,
+        gateway: GatewaySettings,
+        owner: str,
+        *,
+        control: str = "",
+    ) -> None:
+        # With `control`, the person's own programs on this machine are let in.
+        self.clock = clock
+        self.gateway = gateway
+        self.connections = Connections(gateway.max_sockets)
+        self.tokens = Tokens(database, clock, ended=self.connections.end_of)
+        self._owner = owner
+        self._control = control
+        self._wrong = RateLimit(clock, _WRONG_PER_MINUTE, _WRONG_AT_ONCE)
+        often = gateway.requests_per_minute
+        self._requests = RateLimit(clock, often, max(1.0, often / _BURST))
+
+    @property
+    def needs_token(self) -> bool:
+        """Whether everybody needs a token."""
+        return self.gateway.require_token or not is_loopback(self.gateway.host)
+
+    def local(self) -> Admitted:
+        """Somebody at this machine, who needs no token."""
+        return Admitted(Caller(owner=self._owner, home=self._owner))
+
+    def count(self, address: str) -> None:
+        """Count a request from another machine against its rate limit."""
+        if wait := self._requests.take(neighbourhood(address)):
+            raise TooMany("There are too many requests from your address.", seconds=wait)
+
+    async def admit(self, secret: str, address: str, *, at_home: bool = False) -> Admitted:
+        """Let in whoever has a good token, also after too many bad ones from the same address."""
+        if self._control and at_home and _same(secret, self._control):
+            return self.local()
+        token = await self.tokens.bearer(secret)
+        if token is not None:
+            own, home = token.owner, self._owner
+            caller = Caller(owner=own, scopes=token.scopes, token_id=token.id, home=home)
+            return Admitted(caller, token)
+        if wait := self._wrong.take(neighbourhood(address)):
+            raise TooMany("There were too many wrong tokens from your address.", seconds=wait)
+        raise Unauthorized(
+            "This token is not known, or no longer good.",
+            hint="'lra tokens list' shows which are. On the server's own machine, send none.",
+        )
+
+
+def _same(one: str, other: str) -> bool:
+    return hmac.compare_digest(one.encode(), other.encode())
+
+
+_USUAL = (
+    (
+        b"content-security-policy",
+        b"default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
+    ),
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cache-control", b"no-store"),
+)
+_STARTS = frozenset({"http.response.start", "websocket.http.response.start"})
+_NAMES = re.compile(r"[A-Za-z0-9, _-]{1,1000}")
+_METHODS = "GET, HEAD, POST, PUT, PATCH, DELETE"
+_DAY = "86400"
+
+
+def with_security_headers(send: Send, origin: str | None) -> Send:
+    """Add security headers to every response, and those of CORS for a site that may read it.
+
+    A page that has to load scripts sets a policy of its own, which is left alone.
+    """
+    own = [(b"vary", b"Origin")]
+    if origin is not None:
+        own.append((b"access-control-allow-origin", origin.encode("latin-1")))
+        own.append((b"access-control-expose-headers", b"*"))
+
+    async def sending(message: Message) -> None:
+        if message["type"] in _STARTS:
+            said = message.get("headers", ())
+            names = {name.lower() for name, _ in said}
+            message["headers"] = [*said, *(pair for pair in _USUAL if pair[0] not in names), *own]
+        await send(message)
+
+    return sending
+
+
+def cors_permission(asked: str) -> dict[str, str]:
+    """What a page of an allowed site may send, as the answer to a CORS preflight."""
+    told = {"access-control-allow-methods": _METHODS, "access-control-max-age": _DAY}
+    if _NAMES.fullmatch(asked):
+        told["access-control-allow-headers"] = asked
+    return told
+
 
 _UNGUARDED = frozenset({"/health", "/ready", "/login", "/logout"})
 """Paths for which nobody has to be known."""
 _UPLOADS = "/api/files"
+Asgi = tuple[Scope, Receive, Send]
 _V1 = "/v1/"
 _HEADERS = 65_536
 """Bytes of headers that are taken."""
@@ -46,9 +176,9 @@ class Guard:
     same for every way in.
     """
 
-    def __init__(self, app: ASGIApp, door: Door) -> None:
+    def __init__(self, app: ASGIApp, authenticator: Authenticator) -> None:
         self._app = app
-        self._door = door
+        self._authenticator = authenticator
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a request pass, or answer it here."""
@@ -58,49 +188,43 @@ class Guard:
         try:
             visit = visit_of(scope)
         except UsageError as error:
-            await refusal(error)(scope, receive, dressed(send, None))
+            await refusal(error)(scope, receive, with_security_headers(send, None))
             return
-        send = dressed(send, self._listed(visit))
+        asgi = scope, receive, with_security_headers(send, self._listed(visit))
         try:
             self._check(visit)
             if self._is_preflight(visit):
-                await _permit(visit)(scope, receive, send)
+                await _permit(visit)(*asgi)
                 return
             admitted = await self._admitted(visit)
         except LraError as error:
-            await self._refuse(error, visit, scope, receive, send)
+            await self._refuse(error, visit, asgi)
             return
         if admitted is not None:
             scope.setdefault("state", {})[CALLER] = admitted.caller
-        if visit.kind == "websocket":
-            await self._socket(visit, admitted, scope, receive, send)
-        else:
-            await self._exchange(visit, admitted, scope, receive, send)
+        pass_on = self._socket if visit.kind == "websocket" else self._exchange
+        await pass_on(visit, admitted, asgi)
 
-    def _is_preflight(self, visit: Visit) -> bool:
-        """Whether a browser asks if a page of an allowed site may ask."""
+    def _is_preflight(self, visit: RequestInfo) -> bool:
+        """Whether it is a CORS preflight for a page of an allowed origin."""
         asks = "access-control-request-method" in visit.headers
         return asks and visit.method == "OPTIONS" and self._listed(visit) is not None
 
-    def _listed(self, visit: Visit) -> str | None:
+    def _listed(self, visit: RequestInfo) -> str | None:
         """The site of an allowed other server whose page asks."""
         origin = visit.origin
-        allowed = self._door.gateway.allowed_origins
+        allowed = self._authenticator.gateway.allowed_origins
         return origin if origin is not None and hosts.is_listed(origin, allowed) else None
 
-    def _check(self, visit: Visit) -> None:
-        """Refuse what nobody may ask, whoever they are.
-
-        Raises:
-            LraError: It is refused.
-        """
+    def _check(self, visit: RequestInfo) -> None:
+        """Refuse what nobody may ask, whoever they are."""
         if not is_loopback(visit.address):
-            self._door.count(visit.address)
+            self._authenticator.count(visit.address)
         if visit.size > _HEADERS:
             raise TooLarge("The headers are too long.", hint=f"At most {_HEADERS} bytes are taken.")
         self._check_host(visit)
         self._check_origin(visit)
-        if credentials.in_address(visit.query):
+        if auth.in_address(visit.query):
             raise UsageError(
                 "There is a secret in the address, where logs and histories keep it.",
                 hint="Send it as 'Authorization: Bearer …', and revoke the one that was sent.",
@@ -109,15 +233,19 @@ class Guard:
         if length.isdecimal() and int(length) > self._most(visit):
             raise _too_long(self._most(visit))
 
-    def _check_host(self, visit: Visit) -> None:
+    def _check_host(self, visit: RequestInfo) -> None:
+        """Refuse names that are not ours (DNS rebinding)."""
         host = hosts.host_of(visit.host)
-        if host is None or not hosts.is_known(host, visit.here, self._door.gateway.allowed_hosts):
+        if host is None or not hosts.is_known(
+            host, visit.here, self._authenticator.gateway.allowed_hosts
+        ):
             raise Misdirected(
                 "This server does not go by the name in the Host header.",
                 hint="If it should, add the name to gateway.allowed_hosts.",
             )
 
-    def _check_origin(self, visit: Visit) -> None:
+    def _check_origin(self, visit: RequestInfo) -> None:
+        """Refuse requests that a page of another site makes (CSRF)."""
         origin = visit.origin
         if origin is None:
             site = visit.headers.get("sec-fetch-site", "")
@@ -132,12 +260,8 @@ class Guard:
                 hint="If this one may, add its origin to gateway.allowed_origins.",
             )
 
-    async def _admitted(self, visit: Visit) -> Admitted | None:
-        """Who asks; None for nobody, where nobody is enough.
-
-        Raises:
-            Unauthorized: They cannot be let in.
-        """
+    async def _admitted(self, visit: RequestInfo) -> Admitted | None:
+        """Who asks; None for nobody, where nobody is enough."""
         if visit.kind == "http" and is_window(visit.method, visit.path):
             # Its parts are many: a stale cookie would count as many wrong tokens.
             return None
@@ -148,65 +272,67 @@ class Guard:
                 return None
             raise
 
-    async def _known(self, visit: Visit) -> Admitted:
-        secret = credentials.presented(visit.headers, visit.protocols)
+    async def _known(self, visit: RequestInfo) -> Admitted:
+        secret = auth.presented(visit.headers, visit.protocols)
         if secret is not None and self._is_for_show(secret, visit):
             secret = None
         if secret is not None:
-            return await self._door.admit(secret, visit.address, at_home=visit.on_this_machine)
+            return await self._authenticator.admit(
+                secret, visit.address, at_home=visit.on_this_machine
+            )
         if self._is_local(visit):
-            return self._door.local()
+            return self._authenticator.local()
+        why = "This server belongs to another user: a" if self._is_at_home(visit) else "A"
         raise Unauthorized(
-            "A token is needed here.",
+            f"{why} token is needed here.",
             hint="Make one with 'lra tokens create NAME', and send 'Authorization: Bearer …'.",
         )
 
-    def _is_for_show(self, secret: str, visit: Visit) -> bool:
+    def _is_for_show(self, secret: str, visit: RequestInfo) -> bool:
         """Whether a client of OpenAI's sends a key only because it has to send one."""
         return visit.path.startswith(_V1) and not is_ours(secret) and self._is_local(visit)
 
-    def _is_local(self, visit: Visit) -> bool:
+    def _is_local(self, visit: RequestInfo) -> bool:
         """Whether a person's own programs ask, on the machine that they sit at."""
+        return self._is_at_home(visit) and not visit.of_another_user
+
+    def _is_at_home(self, visit: RequestInfo) -> bool:
+        """Whether a program of this machine asks, and those need no token."""
         host = hosts.host_of(visit.host) or ""
         direct = is_loopback(visit.address) and not visit.forwarded
-        return direct and is_loopback(host) and not self._door.needs_token
+        return direct and is_loopback(host) and not self._authenticator.needs_token
 
-    def _most(self, visit: Visit) -> int:
-        gateway = self._door.gateway
+    def _most(self, visit: RequestInfo) -> int:
+        gateway = self._authenticator.gateway
         upload = visit.path == _UPLOADS or visit.path.startswith(f"{_UPLOADS}/")
         return max(gateway.max_upload, gateway.max_body) if upload else gateway.max_body
 
-    async def _exchange(
-        self, visit: Visit, admitted: Admitted | None, scope: Scope, receive: Receive, send: Send
-    ) -> None:
-        most = self._most(visit)
-        exchange = Exchange(receive, send, most)
+    async def _exchange(self, visit: RequestInfo, admitted: Admitted | None, asgi: Asgi) -> None:
+        (scope, receive, send), most = asgi, self._most(visit)
+        exchange = HttpExchange(receive, send, most)
         with self._ending(admitted, exchange.end):
             await exchange.run(self._app, scope)
         if exchange.too_long:
-            await self._refuse(_too_long(most), visit, scope, receive, send)
+            await self._refuse(_too_long(most), visit, asgi)
 
-    async def _socket(
-        self, visit: Visit, admitted: Admitted | None, scope: Scope, receive: Receive, send: Send
-    ) -> None:
+    async def _socket(self, visit: RequestInfo, admitted: Admitted | None, asgi: Asgi) -> None:
+        scope, receive, send = asgi
         place = hosts.neighbourhood(visit.address)
-        if self._door.connections.full(place):
+        if self._authenticator.connections.full(place):
             full = Unavailable("Too many sockets are open.", hint="Close some, or come later.")
-            await self._refuse(full, visit, scope, receive, send)
+            await self._refuse(full, visit, asgi)
             return
-        scope["subprotocols"] = credentials.spoken(visit.protocols)
-        socket = Socket(send, named=credentials.PROTOCOL in scope["subprotocols"])
-        with self._door.connections.socket(place), self._ending(admitted, socket.end):
+        scope["subprotocols"] = auth.spoken(visit.protocols)
+        socket = Socket(send, named=auth.PROTOCOL in scope["subprotocols"])
+        with self._authenticator.connections.socket(place), self._ending(admitted, socket.end):
             await self._app(scope, receive, socket.send)
             await socket.closed()
 
-    async def _refuse(
-        self, error: LraError, visit: Visit, scope: Scope, receive: Receive, send: Send
-    ) -> None:
+    async def _refuse(self, error: LraError, visit: RequestInfo, asgi: Asgi) -> None:
         if visit.kind == "http" and visit.has_body:
-            await answer_first(_answer(error, visit), receive, send, self._door.clock)
+            await answer_first(_answer(error, visit), *asgi[1:], self._authenticator.clock)
         else:
-            await _answer(error, visit)(scope, receive, send)
+            await _answer(error, visit)(*asgi)
 
     @contextmanager
     def _ending(self, admitted: Admitted | None, end: End) -> Generator[None]:
@@ -214,34 +340,36 @@ class Guard:
         token = None if admitted is None else admitted.token
         expiring: asyncio.Task[None] | None = None
         if token is not None and token.expires_at is not None:
-            left = (token.expires_at - self._door.clock.now()).total_seconds()
+            left = (token.expires_at - self._authenticator.clock.now()).total_seconds()
             expiring = asyncio.create_task(self._expire(left, end))
         try:
-            with self._door.connections.registered(None if token is None else token.id, end):
+            with self._authenticator.connections.registered(
+                None if token is None else token.id, end
+            ):
                 yield
         finally:
             if expiring is not None:
                 expiring.cancel()
 
     async def _expire(self, seconds: float, end: End) -> None:
-        await self._door.clock.sleep(seconds)
-        end(Ending.UNAUTHORIZED)
+        await self._authenticator.clock.sleep(seconds)
+        end(ConnectionEnd.UNAUTHORIZED)
 
 
-def _permit(visit: Visit) -> Response:
+def _permit(visit: RequestInfo) -> Response:
     asked = visit.headers.get("access-control-request-headers", "")
-    return Response(status_code=HTTPStatus.NO_CONTENT, headers=permission(asked))
+    return Response(status_code=HTTPStatus.NO_CONTENT, headers=cors_permission(asked))
 
 
 def _too_long(most: int) -> TooLarge:
     return TooLarge("The request is too long.", hint=f"At most {most} bytes are taken.")
 
 
-def _answer(error: LraError, visit: Visit) -> Response:
+def _answer(error: LraError, visit: RequestInfo) -> Response:
     headers: dict[str, str] = {}
     if isinstance(error, TooMany):
         headers["Retry-After"] = str(math.ceil(error.seconds))
-    if isinstance(error, Unauthorized) and credentials.COOKIE in visit.headers.get("cookie", ""):
+    if isinstance(error, Unauthorized) and auth.COOKIE in visit.headers.get("cookie", ""):
         # A browser would send the same cookie for ever, and no script can take it away.
-        headers["Set-Cookie"] = f"{credentials.COOKIE}=; Max-Age=0; Path=/"
+        headers["Set-Cookie"] = f"{auth.COOKIE}=; Max-Age=0; Path=/"
     return refusal(error, headers)

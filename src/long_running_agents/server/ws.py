@@ -1,11 +1,12 @@
-"""The porch: a WebSocket for each window on a session, with one reader and one writer."""
+"""WebSockets: the frames that clients send, and one reader and one writer for each connection."""
 
 import asyncio
 from abc import ABC, abstractmethod
 from collections import deque
-from typing import Annotated
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from starlette.websockets import (
     WebSocket,
     WebSocketDisconnect,
@@ -16,29 +17,20 @@ from starlette.websockets import (
 from long_running_agents.agent.hub import PAGE
 from long_running_agents.agent.turns import TurnService
 from long_running_agents.app import App
-from long_running_agents.domain.events import Recorded
+from long_running_agents.domain import text
+from long_running_agents.domain.approval import GrantDuration
+from long_running_agents.domain.auth import Caller, TokenScope
+from long_running_agents.domain.events import EventEnvelope
 from long_running_agents.domain.ids import ApprovalId, SessionId
 from long_running_agents.domain.ids import session_id as accept_session
-from long_running_agents.domain.token import Caller, Scope
+from long_running_agents.domain.session import Mode
 from long_running_agents.domain.turn import Terms
 from long_running_agents.errors import Busy, LraError, NotFound, UsageError
-from long_running_agents.server.callers import caller_of, check
-from long_running_agents.server.switching import Switching
-from long_running_agents.server.wire import heard as wire
-from long_running_agents.server.wire import incoming
-from long_running_agents.server.wire.incoming import (
-    ApprovalResponse,
-    ApprovePlan,
-    Clear,
-    Incoming,
-    Message,
-    Ping,
-    Resume,
-    Retry,
-    RevisePlan,
-    SetMode,
-    Stop,
-)
+from long_running_agents.server.auth import caller_of, check
+from long_running_agents.server.errors import wrong_fields
+from long_running_agents.server.http import aside_json, attached, error_json, event_json
+from long_running_agents.server.models import ModelSwitch
+from long_running_agents.server.wire import LONGEST
 
 _MOST_REPLIES = 1000
 """Replies that may wait for a client that asks much and reads nothing."""
@@ -49,10 +41,120 @@ _LEFT = (WebSocketDisconnect, WebSocketDisconnected)
 """How it is told that a client has left, to whoever reads and to whoever writes."""
 
 
+_Name = Annotated[str, Field(max_length=200)]
+
+
+class _Frame(BaseModel):
+    # Strict: "1" is no number and 1 is no yes. Fields of newer clients are let pass.
+    model_config = ConfigDict(frozen=True, strict=True, extra="ignore")
+
+
+class SendMessage(_Frame):
+    """Say something; it queues while a turn runs."""
+
+    type: Literal["message"] = "message"
+    content: Annotated[str, Field(min_length=1, max_length=LONGEST)]
+    mode: Annotated[Mode | None, Field(strict=False)] = None
+    model: _Name | None = None
+    key: _Name | None = None
+    """What names the message: the same sent twice under the same key is one turn."""
+    steer: bool = False
+    """Whether it is for the turn that runs, at its next step, instead of queueing behind it."""
+
+
+class SetMode(_Frame):
+    """Let the session go farther on its own, or less far."""
+
+    type: Literal["set_mode"] = "set_mode"
+    mode: Annotated[Mode, Field(strict=False)]
+
+
+class Clear(_Frame):
+    """Let the model begin anew."""
+
+    type: Literal["clear"] = "clear"
+
+
+class Ping(_Frame):
+    """Ask whether anybody is there."""
+
+    type: Literal["ping"] = "ping"
+
+
+class Stop(_Frame):
+    """Stop the turn that runs."""
+
+    type: Literal["stop"] = "stop"
+
+
+class Retry(_Frame):
+    """Let the last turn go on from where it failed, was stopped or ran out."""
+
+    type: Literal["retry"] = "retry"
+
+
+class ApprovalResponse(_Frame):
+    """Answer a question."""
+
+    type: Literal["approval_response"] = "approval_response"
+    approval_id: _Name
+    allowed: Annotated[bool, Field(validation_alias=AliasChoices("allowed", "approved"))]
+    reason: Annotated[str, Field(max_length=2_000)] = ""
+    lasting: Annotated[GrantDuration, Field(strict=False)] = GrantDuration.ONCE
+
+
+class ApprovePlan(_Frame):
+    """Let a plan be carried out."""
+
+    type: Literal["approve_plan"] = "approve_plan"
+
+
+class RevisePlan(_Frame):
+    """Ask for another plan."""
+
+    type: Literal["revise_plan"] = "revise_plan"
+    feedback: Annotated[str, Field(max_length=LONGEST)] = ""
+
+
+class Resume(_Frame):
+    """Tell which event was heard last, to hear what was missed since."""
+
+    type: Literal["resume"] = "resume"
+    after: Annotated[int, Field(ge=0, le=2**53)]
+
+
+Incoming = Annotated[
+    SendMessage
+    | SetMode
+    | Clear
+    | Ping
+    | Stop
+    | Retry
+    | ApprovalResponse
+    | ApprovePlan
+    | RevisePlan
+    | Resume,
+    Field(discriminator="type"),
+]
+
+_INCOMING: TypeAdapter[Incoming] = TypeAdapter(Incoming)
+
+
+def read_frame(message: str) -> Incoming:
+    """What a client says."""
+    try:
+        return _INCOMING.validate_python(text.parse(message))
+    except ValidationError as error:
+        wrong = wrong_fields(error.errors(include_input=False, include_url=False))[0]
+        raise UsageError(
+            f"{wrong.field}: {wrong.message}.", hint="docs/websocket.md lists what can be said."
+        ) from None
+
+
 class Sockets:
     """The WebSockets of an open home."""
 
-    def __init__(self, app: App, switching: Switching) -> None:
+    def __init__(self, app: App, switching: ModelSwitch) -> None:
         self._app = app
         self._switching = switching
 
@@ -66,37 +168,35 @@ class Sockets:
     async def session(self, socket: WebSocket, session_id: str, after: After = None) -> None:
         """Hear a session, and talk in it."""
         try:
-            caller = check(caller_of(socket), Scope.READ)
-            key = accept_session(session_id)
+            caller = check(caller_of(socket), TokenScope.READ)
+            key = caller.key(accept_session(session_id))
             known = await self._last(caller, key)
         except LraError as error:
             await _refuse(socket, error)
             return
         await socket.accept(subprotocol=_subprotocol(socket))
         begin = known if after is None else after
-        await Window(socket, self._app, self._switching, caller, key, begin).run()
+        await SessionSocket(socket, self._app, self._switching, caller, key, begin).run()
 
     async def activity(self, socket: WebSocket) -> None:
         """Hear all sessions."""
         try:
-            caller = check(caller_of(socket), Scope.READ)
+            caller = check(caller_of(socket), TokenScope.READ)
         except LraError as error:
             await _refuse(socket, error)
             return
         await socket.accept(subprotocol=_subprotocol(socket))
-        await Watcher(socket, self._app.turns.of(caller.owner)).run()
+        await ActivitySocket(socket, self._app.turns.of(caller.owner)).run()
 
     async def _last(self, caller: Caller, session_id: SessionId) -> int:
-        """The newest event of a session; 0 for one that has not begun."""
+        """The newest event of a session; 0 for one that has not begun, and for another's."""
         try:
             return await self._app.sessions.of(caller.owner).last_event(session_id)
         except NotFound:
-            if await self._app.sessions.taken(session_id):
-                raise
             return 0
 
 
-class Pipe(ABC):
+class SocketPipe(ABC):
     """One reader and one writer: whoever has something to say leaves it for the writer."""
 
     def __init__(self, socket: WebSocket) -> None:
@@ -139,12 +239,12 @@ class Pipe(ABC):
                 return
             text = received.get("text")
             if text is None:
-                self.reply(wire.error(UsageError("Binary frames mean nothing here.")))
+                self.reply(error_json(UsageError("Binary frames mean nothing here.")))
                 continue
             try:
                 await self.understood(text)
             except LraError as error:
-                self.reply(wire.error(error))
+                self.reply(error_json(error))
 
     async def _write(self) -> None:
         while True:
@@ -158,19 +258,20 @@ class Pipe(ABC):
                 await self._news.wait()
 
 
-class Window(Pipe):
+class SessionSocket(SocketPipe):
     """A window on one session."""
 
     def __init__(
         self,
         socket: WebSocket,
         app: App,
-        switching: Switching,
+        switching: ModelSwitch,
         caller: Caller,
         session_id: SessionId,
         after: int,
     ) -> None:
         super().__init__(socket)
+        self._app = app
         self._switching = switching
         self._caller = caller
         self._session_id = session_id
@@ -178,29 +279,29 @@ class Window(Pipe):
         self._sessions = app.sessions.of(caller.owner)
         self._floor = after
         """The listener hears everything after this number."""
-        self._missed: deque[Recorded] = deque()
+        self._missed: deque[EventEnvelope] = deque()
         self._missed_after = self._upto = after
         """What is between these numbers was missed, and is sent first."""
         self._listener = self._turns.listen(session_id, after, self._news)
-        self.reply(wire.aside("connected", session_id, last_seq=after))
+        self.reply(aside_json("connected", session_id, last_seq=after))
 
     async def next(self) -> str | None:
         """The next event or delta."""
         heard = await self._next_missed() or await self._listener.taken()
-        return None if heard is None else wire.text(heard)
+        return None if heard is None else event_json(heard)
 
     async def understood(self, text: str) -> None:
         """Do what a client asks for."""
-        asked = incoming.read(text)
+        asked = read_frame(text)
         if not isinstance(asked, Ping | Resume):
-            scope = Scope.APPROVE if isinstance(asked, ApprovalResponse) else Scope.CHAT
+            scope = TokenScope.APPROVE if isinstance(asked, ApprovalResponse) else TokenScope.CHAT
             check(self._caller, scope)
         await self._do(asked)
 
     async def _do(self, asked: Incoming) -> None:  # noqa: C901 - a case for each thing to say
         key = self._session_id
         match asked:
-            case Message():
+            case SendMessage():
                 await self._start(asked)
             case Stop():
                 if await self._turns.stop(key) is None:
@@ -225,12 +326,13 @@ class Window(Pipe):
             case ApprovePlan() | RevisePlan():
                 raise Busy("No plan waits for an answer.")
             case Ping():
-                self.reply(wire.aside("pong"))
+                self.reply(aside_json("pong"))
 
-    async def _start(self, asked: Message) -> None:
+    async def _start(self, asked: SendMessage) -> None:
         # A name may say where a conversation is sent.
         model = None if asked.model is None else await self._switching.nameable(asked.model)
-        terms = Terms(mode=asked.mode, key=asked.key)
+        shown = await attached(self._app, self._caller.owner, asked.content)
+        terms = Terms(mode=asked.mode, key=asked.key, pictures=shown, steer=asked.steer)
         await self._turns.start(self._session_id, asked.content, model=model, terms=terms)
 
     def _resume(self, after: int) -> None:
@@ -239,7 +341,7 @@ class Window(Pipe):
             self._missed_after, self._upto, self._floor = after, self._floor, after
             self._news.set()
 
-    async def _next_missed(self) -> Recorded | None:
+    async def _next_missed(self) -> EventEnvelope | None:
         if not self._missed and self._missed_after < self._upto:
             limit = min(PAGE, self._upto - self._missed_after)
             page = await self._sessions.events(self._session_id, self._missed_after, limit=limit)
@@ -248,7 +350,7 @@ class Window(Pipe):
         return self._missed.popleft() if self._missed else None
 
 
-class Watcher(Pipe):
+class ActivitySocket(SocketPipe):
     """A window on everything that an owner's sessions do."""
 
     def __init__(self, socket: WebSocket, turns: TurnService) -> None:
@@ -259,14 +361,14 @@ class Watcher(Pipe):
         """The next event of any session."""
         heard = self._overhearer.taken()
         if isinstance(heard, int):
-            return wire.aside("catch_up", lost=heard)
-        return None if heard is None else wire.text(heard)
+            return aside_json("catch_up", lost=heard)
+        return None if heard is None else event_json(heard)
 
     async def understood(self, text: str) -> None:
         """Answer a ping; there is nothing else to ask for."""
-        if not isinstance(incoming.read(text), Ping):
+        if not isinstance(read_frame(text), Ping):
             raise UsageError("Here one can only listen.", hint="Talk at /ws/{session_id}.")
-        self.reply(wire.aside("pong"))
+        self.reply(aside_json("pong"))
 
 
 async def _refuse(socket: WebSocket, error: LraError) -> None:

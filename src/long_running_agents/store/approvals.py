@@ -1,35 +1,20 @@
-"""Approvals: open questions and their answers."""
+"""Approvals and grants: open questions, their answers, and answers that last."""
 
+from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
 
-from sqlalchemy import Row, Select, insert, select, update
+from sqlalchemy import Select, insert, or_, select, update
 
-from long_running_agents.domain.approval import Approval, ApprovalState
-from long_running_agents.domain.grant import SCOPE, Lasting
-from long_running_agents.domain.ids import ApprovalId, SessionId, TurnId
+from long_running_agents.domain.approval import SCOPE, Approval, ApprovalState, Grant, GrantDuration
+from long_running_agents.domain.ids import ApprovalId, GrantId, SessionId, TurnId
 from long_running_agents.errors import Busy, NotFound
 from long_running_agents.store.database import Transaction
-from long_running_agents.store.tables import approvals, sessions
+from long_running_agents.store.sql import row_reader, row_values
+from long_running_agents.store.tables import approvals, grants, sessions
 
-
-def _approval(row: Row[Any]) -> Approval:
-    return Approval(
-        id=ApprovalId(row.id),
-        session_id=SessionId(row.session_id),
-        turn_id=TurnId(row.turn_id),
-        call_id=row.call_id,
-        tool=row.tool,
-        args=row.args,
-        question=row.question,
-        state=ApprovalState(row.state),
-        reason=row.reason,
-        asked_at=row.asked_at,
-        answered_at=row.answered_at,
-        offer=None if row.offer is None else SCOPE.validate_json(row.offer),
-        lasting=Lasting(row.lasting),
-        expires_at=row.expires_at,
-    )
+_approval = row_reader(
+    Approval, offer=lambda row: None if row.offer is None else SCOPE.validate_json(row.offer)
+)
 
 
 def ask(tx: Transaction, approval: Approval) -> None:
@@ -37,19 +22,13 @@ def ask(tx: Transaction, approval: Approval) -> None:
     offer = None if approval.offer is None else SCOPE.dump_json(approval.offer).decode()
     tx.execute(
         insert(approvals),
-        {
-            "id": approval.id,
-            "session_id": approval.session_id,
-            "turn_id": approval.turn_id,
-            "call_id": approval.call_id,
-            "tool": approval.tool,
-            "args": tx.redact.json(approval.args),
-            "question": tx.redact(approval.question),
-            "state": approval.state,
-            "asked_at": approval.asked_at,
-            "offer": None if offer is None else tx.redact.json(offer),
-            "expires_at": approval.expires_at,
-        },
+        row_values(
+            approvals,
+            approval,
+            args=tx.redact.json(approval.args),
+            question=tx.redact(approval.question),
+            offer=None if offer is None else tx.redact.json(offer),
+        ),
     )
 
 
@@ -93,7 +72,7 @@ def answer(
     reason: str,
     now: datetime,
     *,
-    lasting: Lasting = Lasting.ONCE,
+    lasting: GrantDuration = GrantDuration.ONCE,
 ) -> Approval:
     """Store the answer to an open question."""
     approval = get(tx, approval_id)
@@ -105,3 +84,44 @@ def answer(
         .values(state=state, reason=tx.redact(reason), answered_at=now, lasting=lasting)
     )
     return get(tx, approval_id)
+
+
+_grant = row_reader(Grant, scope=lambda row: SCOPE.validate_json(row.scope))
+
+
+def add(tx: Transaction, grant: Grant) -> None:
+    """Remember an answer."""
+    scope = tx.redact.json(SCOPE.dump_json(grant.scope).decode())
+    tx.execute(insert(grants), row_values(grants, grant, tool=grant.scope.tool, scope=scope))
+
+
+def in_force(tx: Transaction, owner: str, session_id: SessionId) -> list[Grant]:
+    """The grants that are good for a session, the oldest first."""
+    here = or_(grants.c.session_id.is_(None), grants.c.session_id == session_id)
+    query = select(grants).where(grants.c.owner == owner, grants.c.revoked_at.is_(None), here)
+    return [_grant(row) for row in tx.execute(query.order_by(grants.c.id))]
+
+
+def of_owner(tx: Transaction, owner: str, *, revoked: bool = False) -> list[Grant]:
+    """An owner's grants, the newest first; those that were revoked only if they are asked for."""
+    query = select(grants).where(grants.c.owner == owner)
+    if not revoked:
+        query = query.where(grants.c.revoked_at.is_(None))
+    return [_grant(row) for row in tx.execute(query.order_by(grants.c.id.desc()))]
+
+
+def use(tx: Transaction, used: Sequence[GrantId]) -> None:
+    """Count the calls that grants have let through."""
+    for grant_id in used:
+        tx.execute(update(grants).where(grants.c.id == grant_id).values(used=grants.c.used + 1))
+
+
+def revoke(tx: Transaction, owner: str, grant_id: GrantId, now: datetime) -> Grant:
+    """Take an answer back; what it has let through is not undone."""
+    row = tx.execute(select(grants).where(grants.c.id == grant_id, grants.c.owner == owner)).first()
+    if row is None:
+        raise NotFound(f"No grant {grant_id!r}.", hint="'lra approvals grants' lists them.")
+    if row.revoked_at is not None:
+        raise Busy(f"Grant {grant_id!r} was revoked already.")
+    tx.execute(update(grants).where(grants.c.id == grant_id).values(revoked_at=now))
+    return _grant(row)

@@ -1,34 +1,22 @@
-"""The audit log of the gate: what was decided about each call, why, and by whom."""
+"""The audit log: what was decided about each call, and what administrators did."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
 
 from sqlalchemy import insert, select, update
 
-from long_running_agents.domain.ids import SessionId, TurnId
-from long_running_agents.domain.judgement import Judgement
-from long_running_agents.domain.policy import By, Ruling
-from long_running_agents.store.database import Transaction
-from long_running_agents.store.prepared import Prepared
-from long_running_agents.store.tables import decisions, microseconds
+from long_running_agents.domain.ids import SessionId
+from long_running_agents.domain.policy import Judgement
+from long_running_agents.store.database import Prepared, Transaction
+from long_running_agents.store.sql import row_reader, row_values, stored_values
+from long_running_agents.store.tables import audit, decisions
 
 _LONGEST = 300
 """Characters of the arguments that are kept; the ledger has all of them."""
 
-_NOTE = Prepared(
-    insert(decisions),
-    [
-        "at",
-        "owner",
-        "session_id",
-        "turn_id",
-        "call_id",
-        "tool",
-        "args",
-        "decision",
-        "why",
-        "who",
-    ],
-)
+_NOTE = Prepared(insert(decisions), decisions.c.keys()[1:])
+_judgement = row_reader(Judgement)
 
 
 def note(tx: Transaction, judgements: Sequence[Judgement]) -> None:
@@ -36,19 +24,13 @@ def note(tx: Transaction, judgements: Sequence[Judgement]) -> None:
     tx.run_each(
         _NOTE,
         [
-            {
-                "at": microseconds(each.at),
-                "owner": each.owner,
-                "session_id": each.session_id,
-                "turn_id": each.turn_id,
-                "call_id": each.call_id,
-                "tool": each.tool,
+            stored_values(
+                decisions,
+                each,
                 # Redacted before it is cut: half a secret is not known for one.
-                "args": tx.redact.json(each.args)[:_LONGEST],
-                "decision": each.decision,
-                "why": tx.redact(each.why),
-                "who": each.who,
-            }
+                args=tx.redact.json(each.args)[:_LONGEST],
+                why=tx.redact(each.why),
+            )
             for each in judgements
         ],
     )
@@ -62,21 +44,7 @@ def newest(
     if session_id is not None:
         query = query.where(decisions.c.session_id == session_id)
     rows = tx.execute(query.order_by(decisions.c.id.desc()).limit(limit))
-    return [
-        Judgement(
-            at=row.at,
-            owner=row.owner,
-            session_id=SessionId(row.session_id),
-            turn_id=TurnId(row.turn_id),
-            call_id=row.call_id,
-            tool=row.tool,
-            args=row.args,
-            decision=Ruling(row.decision),
-            why=row.why,
-            who=By(row.who),
-        )
-        for row in rows
-    ]
+    return [_judgement(row) for row in rows]
 
 
 def forget_words(tx: Transaction, session_id: SessionId) -> None:
@@ -84,3 +52,29 @@ def forget_words(tx: Transaction, session_id: SessionId) -> None:
     tx.execute(
         update(decisions).where(decisions.c.session_id == session_id).values(args="", why="")
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditEntry:
+    """One decision or act that someone may ask about later."""
+
+    at: datetime
+    actor: str
+    action: str
+    subject: str
+    detail: str = ""
+
+
+def note_admin(tx: Transaction, entry: AuditEntry) -> None:
+    """Write an entry."""
+    clean = {"subject": tx.redact(entry.subject), "detail": tx.redact(entry.detail)}
+    tx.execute(insert(audit), row_values(audit, entry, **clean))
+
+
+_entry = row_reader(AuditEntry)
+
+
+def newest_admin(tx: Transaction, limit: int = 100) -> list[AuditEntry]:
+    """The latest entries, the newest first."""
+    rows = tx.execute(select(audit).order_by(audit.c.id.desc()).limit(limit))
+    return [_entry(row) for row in rows]

@@ -2,15 +2,14 @@
 
 from collections.abc import Collection, Sequence
 from datetime import datetime
-from typing import Any
 
-from sqlalchemy import Row, func, insert, select, update
+from sqlalchemy import Integer, bindparam, func, insert, literal_column, select, update
 
-from long_running_agents.domain.events import EVENT, Event, MemoriesRecalled, Recorded
+from long_running_agents.domain.events import EVENT, Event, EventEnvelope, MemoriesRecalled
 from long_running_agents.domain.ids import SessionId, TurnId
-from long_running_agents.store import counters
-from long_running_agents.store.database import Transaction
-from long_running_agents.store.prepared import Prepared
+from long_running_agents.store import sql
+from long_running_agents.store.database import Prepared, Transaction
+from long_running_agents.store.sql import row_reader
 from long_running_agents.store.tables import events, microseconds, sessions
 
 FORGOTTEN = "[forgotten]"
@@ -24,21 +23,21 @@ def append(
     turn_id: TurnId | None,
     new: Sequence[Event],
     now: datetime,
-) -> list[Recorded]:
-    """Number events and store them; ring them only after the transaction."""
+) -> list[EventEnvelope]:
+    """Number events and store them; publish them only after the transaction."""
     if not new:
         return []
-    first, owner = counters.take_owned(tx, session_id, "last_event", len(new))
+    first, owner = sql.take_owned(tx, session_id, "last_event", len(new))
     at = microseconds(now)
-    recorded: list[Recorded] = []
+    recorded: list[EventEnvelope] = []
     rows: list[dict[str, object]] = []
     for seq, event in enumerate(new, first):
-        told = event.model_dump_json()
-        body = tx.redact.json(told)
-        # What is rung is what was stored, without its secrets.
-        known = event if body == told else EVENT.validate_json(body)
+        whole = event.model_dump_json()
+        body = tx.redact.json(whole)
+        # What is published is what was stored, without its secrets.
+        known = event if body == whole else EVENT.validate_json(body)
         recorded.append(
-            Recorded(
+            EventEnvelope(
                 seq=seq, session_id=session_id, turn_id=turn_id, owner=owner, at=now, event=known
             )
         )
@@ -59,15 +58,19 @@ def append(
 _OWNED = select(events, sessions.c.owner).join(sessions, sessions.c.id == events.c.session_id)
 
 
-def _recorded(row: Row[Any]) -> Recorded:
-    return Recorded(
-        seq=row.seq,
-        session_id=SessionId(row.session_id),
-        turn_id=TurnId(row.turn_id) if row.turn_id else None,
-        owner=row.owner,
-        at=row.at,
-        event=EVENT.validate_json(row.body),
+_recorded = row_reader(EventEnvelope, event=lambda row: EVENT.validate_json(row.body))
+
+
+_AFTER = Prepared(
+    _OWNED.where(
+        events.c.session_id == bindparam("session"),
+        events.c.seq > bindparam("seq"),
+        bindparam("owner").is_(None) | (sessions.c.owner == bindparam("owner")),
     )
+    .order_by(events.c.seq)
+    .limit(bindparam("limit", type_=Integer))
+    .offset(literal_column("0"))
+)
 
 
 def after(
@@ -77,22 +80,20 @@ def after(
     *,
     owner: str | None = None,
     limit: int | None = None,
-) -> list[Recorded]:
+) -> list[EventEnvelope]:
     """The events of a session that came after a number; none if it belongs to somebody else."""
-    query = (
-        _OWNED.where(events.c.session_id == session_id, events.c.seq > seq)
-        .order_by(events.c.seq)
-        .limit(limit)
-    )
-    if owner is not None:
-        query = query.where(sessions.c.owner == owner)
-    return [_recorded(row) for row in tx.execute(query)]
+    # To SQLite, fewer than none are all.
+    most = -1 if limit is None else limit
+    values = {"session": session_id, "seq": seq, "owner": owner, "limit": most}
+    return [_recorded(row) for row in tx.all(_AFTER, values)]
 
 
-def of_turn(tx: Transaction, turn_id: TurnId) -> list[Recorded]:
+_OF_TURN = Prepared(_OWNED.where(events.c.turn_id == bindparam("turn")).order_by(events.c.seq))
+
+
+def of_turn(tx: Transaction, turn_id: TurnId) -> list[EventEnvelope]:
     """The events of one turn."""
-    query = _OWNED.where(events.c.turn_id == turn_id).order_by(events.c.seq)
-    return [_recorded(row) for row in tx.execute(query)]
+    return [_recorded(row) for row in tx.all(_OF_TURN, {"turn": turn_id})]
 
 
 def first(tx: Transaction, turn_id: TurnId) -> int:
@@ -112,15 +113,10 @@ def newest(
     limit: int,
     types: Collection[str] = (),
     before: datetime | Place | None,
-) -> list[Recorded]:
+) -> list[EventEnvelope]:
     """The latest events of all an owner's sessions, the newest first.
 
-    Args:
-        tx: The transaction.
-        owner: Whose sessions.
-        limit: How many.
-        types: Only these types; empty means all.
-        before: Only what happened before this moment, or comes after this place in the list.
+    Those before a moment, or after a place in the list.
     """
     query = (
         _OWNED.where(sessions.c.owner == owner)
@@ -145,24 +141,24 @@ def newest(
 
 
 def scrub_recalled(tx: Transaction, ids: Collection[int]) -> None:
-    """Take the words of forgotten memories out of what was told about recalling them."""
+    """Take the words of forgotten memories out of the events that recalled them."""
     query = select(events).where(events.c.type == "recalled")
     for row in tx.execute(query).all():
-        told = MemoriesRecalled.model_validate_json(row.body)
-        if not any(item.id in ids for item in told.memories):
+        recalled = MemoriesRecalled.model_validate_json(row.body)
+        if not any(item.id in ids for item in recalled.memories):
             continue
         kept = [
             item.model_copy(update={"text": FORGOTTEN}) if item.id in ids else item
-            for item in told.memories
+            for item in recalled.memories
         ]
         tx.execute(
             update(events)
             .where(events.c.session_id == row.session_id, events.c.seq == row.seq)
-            .values(body=told.model_copy(update={"memories": kept}).model_dump_json())
+            .values(body=recalled.model_copy(update={"memories": kept}).model_dump_json())
         )
 
 
-def of_type(tx: Transaction, session_id: SessionId, kind: str) -> list[Recorded]:
+def of_type(tx: Transaction, session_id: SessionId, kind: str) -> list[EventEnvelope]:
     """The events of one type in a session."""
     query = _OWNED.where(events.c.session_id == session_id, events.c.type == kind).order_by(
         events.c.seq

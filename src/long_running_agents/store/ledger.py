@@ -1,73 +1,26 @@
 """The ledger: for each tool call an intent before, and an outcome after."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
-from typing import Any
 
-from sqlalchemy import Row, bindparam, insert, select, update
+from sqlalchemy import bindparam, func, insert, select, update
 
 from long_running_agents.domain.ids import SessionId, TurnId
-from long_running_agents.domain.tool import CallState, Effect, ToolCallRecord
-from long_running_agents.store.database import Transaction
-from long_running_agents.store.prepared import Prepared
-from long_running_agents.store.tables import microseconds, tool_calls
+from long_running_agents.domain.tool import CallState, ToolCallRecord
+from long_running_agents.domain.turn import TurnStatus
+from long_running_agents.store.database import Prepared, Transaction
+from long_running_agents.store.sql import row_reader, stored_values
+from long_running_agents.store.tables import approvals, microseconds, tool_calls, turns
 
-_RESOLVED = [state for state in CallState if state.resolved]
-
-
-def _record(row: Row[Any]) -> ToolCallRecord:
-    return ToolCallRecord(
-        turn_id=TurnId(row.turn_id),
-        session_id=SessionId(row.session_id),
-        call_id=row.call_id,
-        step=row.step,
-        position=row.position,
-        tool=row.tool,
-        args=row.args,
-        effect=Effect(row.effect),
-        state=CallState(row.state),
-        result=row.result,
-        started_at=row.started_at,
-        ended_at=row.ended_at,
-    )
-
-
-_REQUEST = Prepared(
-    insert(tool_calls),
-    [
-        "turn_id",
-        "call_id",
-        "session_id",
-        "step",
-        "position",
-        "tool",
-        "args",
-        "effect",
-        "state",
-        "started_at",
-    ],
-)
+_record = row_reader(ToolCallRecord)
+_REQUEST = Prepared(insert(tool_calls), tool_calls.c.keys())
 
 
 def request(tx: Transaction, records: Sequence[ToolCallRecord]) -> None:
     """Write down the calls a model asked for, before any of them runs."""
     tx.run_each(
         _REQUEST,
-        [
-            {
-                "turn_id": record.turn_id,
-                "call_id": record.call_id,
-                "session_id": record.session_id,
-                "step": record.step,
-                "position": record.position,
-                "tool": record.tool,
-                "args": tx.redact.json(record.args),
-                "effect": record.effect,
-                "state": record.state,
-                "started_at": record.started_at and microseconds(record.started_at),
-            }
-            for record in records
-        ],
+        [stored_values(tool_calls, each, args=tx.redact.json(each.args)) for each in records],
     )
 
 
@@ -111,18 +64,47 @@ def resolve(
     )
 
 
+_OF_TURN = Prepared(
+    select(tool_calls)
+    .where(tool_calls.c.turn_id == bindparam("turn"))
+    .order_by(tool_calls.c.step, tool_calls.c.position)
+)
+
+
 def of_turn(tx: Transaction, turn_id: TurnId, *, step: int | None = None) -> list[ToolCallRecord]:
     """The calls of a turn, or of one of its steps, in the order the model made them."""
-    query = select(tool_calls).where(tool_calls.c.turn_id == turn_id)
-    if step is not None:
-        query = query.where(tool_calls.c.step == step)
-    rows = tx.execute(query.order_by(tool_calls.c.step, tool_calls.c.position))
-    return [_record(row) for row in rows]
+    records = [_record(row) for row in tx.all(_OF_TURN, {"turn": turn_id})]
+    return [record for record in records if step in (None, record.step)]
+
+
+def of_tools(
+    tx: Transaction, session_id: SessionId, tools: Collection[str]
+) -> list[ToolCallRecord]:
+    """The calls of some tools in a session."""
+    mine = (tool_calls.c.session_id == session_id) & tool_calls.c.tool.in_(tools)
+    return [_record(row) for row in tx.execute(select(tool_calls).where(mine))]
 
 
 def unresolved(tx: Transaction, turn_id: TurnId) -> list[ToolCallRecord]:
     """The calls of a turn that have no outcome yet."""
     return [record for record in of_turn(tx, turn_id) if not record.state.resolved]
+
+
+def handed(tx: Transaction) -> dict[TurnId, datetime]:
+    """The turns that wait for their client to run a call, and since when."""
+    query = (
+        select(tool_calls.c.turn_id, func.min(tool_calls.c.started_at))
+        .join(turns, turns.c.id == tool_calls.c.turn_id)
+        .outerjoin(
+            approvals,
+            (approvals.c.turn_id == tool_calls.c.turn_id)
+            & (approvals.c.call_id == tool_calls.c.call_id),
+        )
+        .where(turns.c.status == TurnStatus.WAITING, tool_calls.c.state == CallState.WAITING)
+        .where(approvals.c.id.is_(None))
+        .group_by(tool_calls.c.turn_id)
+    )
+    return {TurnId(turn_id): since for turn_id, since in tx.execute(query)}
 
 
 def uncertain(tx: Transaction, session_id: SessionId | None = None) -> list[ToolCallRecord]:

@@ -1,19 +1,24 @@
 """The trash: forgotten memories that can still be brought back, out of every search's reach."""
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 
-from pydantic import TypeAdapter
-from sqlalchemy import delete, func, insert, select
+from pydantic import ConfigDict, TypeAdapter
+from sqlalchemy import Column, delete, func, insert, select, text, update
 
 from long_running_agents.domain.memory import Memory, MemoryId, Selection
 from long_running_agents.errors import NotFound, UsageError
-from long_running_agents.store.among import among
+from long_running_agents.store import memory_index
 from long_running_agents.store.database import Transaction
-from long_running_agents.store.memory_tables import memory_trash
+from long_running_agents.store.sql import among
+from long_running_agents.store.tables import memories, memory_names, memory_trash
 
-_ROW: TypeAdapter[tuple[Memory, list[MemoryId]]] = TypeAdapter(tuple[Memory, list[MemoryId]])
+# Made when it is needed, since hardly a process needs it.
+_ROW: TypeAdapter[tuple[Memory, list[MemoryId]]] = TypeAdapter(
+    tuple[Memory, list[MemoryId]], config=ConfigDict(defer_build=True)
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,12 +95,7 @@ def shred(
 ) -> list[Memory]:
     """Delete for good what a selection means in the trash, and what was derived from all that.
 
-    Args:
-        tx: The transaction.
-        owner: Whose trash it is.
-        selection: Which memories are meant.
-        gone: The memories that are being forgotten for good outside the trash.
-        now: The present moment.
+    ``gone`` are those that are being forgotten for good outside the trash.
     """
     everything = _everything(tx, owner, now)
     found = {row.memory.id: row.memory for row in everything if selection.means(row.memory)}
@@ -136,3 +136,37 @@ def batches(
 def purge(tx: Transaction, now: datetime) -> int:
     """Delete for good what was kept long enough."""
     return tx.execute(delete(memory_trash).where(memory_trash.c.until <= now)).rowcount
+
+
+@contextmanager
+def overwriting(tx: Transaction) -> Generator[None]:
+    """Overwrite what is deleted meanwhile."""
+    before = int(tx.execute(text("PRAGMA secure_delete")).scalar_one())
+    tx.execute(text("PRAGMA secure_delete = ON"))
+    yield
+    tx.execute(text(f"PRAGMA secure_delete = {before}"))
+
+
+def wipe(tx: Transaction, gone: Sequence[Memory]) -> None:
+    """Leave neither words nor names of deleted memories behind."""
+    if gone:
+        _forget_names(tx, gone)
+        memory_index.tidy(tx)
+
+
+def _forget_names(tx: Transaction, gone: Sequence[Memory]) -> None:
+    used = _used(tx, memories.c.owner) | _used(tx, memories.c.agent)
+    used |= _used(tx, memories.c.session_id)
+    used |= {actor.lower() for actor in _used(tx, memories.c.actor)}
+    for memory in gone:
+        for name in {memory.actor.lower(), memory.session_id, memory.agent} - used - {None}:
+            # The number stays taken: who has seen it must not take the next name for this one.
+            tx.execute(
+                update(memory_names)
+                .where(memory_names.c.name == name)
+                .values(name=text("char(0) || code"))
+            )
+
+
+def _used(tx: Transaction, column: Column[str]) -> set[str]:
+    return set(tx.execute(select(column).distinct().where(column.is_not(None))).scalars())

@@ -1,18 +1,20 @@
-"""Messages: the append-only log of what model and tools said to each other."""
+"""Messages and their pictures: the append-only log of what model and tools said."""
 
-from collections.abc import Sequence
+import json
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from sqlalchemy import bindparam, func, insert, select
+from sqlalchemy import bindparam, case, func, insert, literal, select, text
 
-from long_running_agents.domain.history import Window
+from long_running_agents.domain.compaction import search_words
+from long_running_agents.domain.context_window import HistoryWindow
 from long_running_agents.domain.ids import SessionId, TurnId
-from long_running_agents.store import counters
-from long_running_agents.store.database import Transaction
-from long_running_agents.store.prepared import Prepared
-from long_running_agents.store.tables import messages, microseconds, sessions
+from long_running_agents.domain.picture import Picture
+from long_running_agents.store import sql
+from long_running_agents.store.database import Prepared, Transaction
+from long_running_agents.store.tables import messages, microseconds, pictures, sessions, turns
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +37,7 @@ class LoggedMessage:
     message: StoredMessage
 
 
+_message = sql.row_reader(StoredMessage)
 _APPEND = Prepared(
     insert(messages), ["session_id", "seq", "turn_id", "step", "kind", "body", "created_at"]
 )
@@ -50,7 +53,7 @@ def append(
     """Add messages to the end of a session's log."""
     if not new:
         return
-    first = counters.take(tx, session_id, "last_message", len(new))
+    first = sql.take(tx, session_id, "last_message", len(new))
     at = microseconds(now)
     tx.run_each(
         _APPEND,
@@ -69,61 +72,62 @@ def append(
     )
 
 
-_ROWS = (
+_ROWS = Prepared(
     select(messages.c.turn_id, messages.c.step, messages.c.kind, messages.c.body)
     .where(messages.c.session_id == bindparam("session"), messages.c.seq >= bindparam("first"))
     .order_by(messages.c.seq)
 )
-_TURN_START = (messages.c.step == 1) & (messages.c.kind == "request")
-_NEXT_START = select(func.min(messages.c.seq)).where(
-    messages.c.session_id == bindparam("session"), messages.c.seq > bindparam("first"), _TURN_START
+_TURN_START = text("step = 1 AND kind = 'request'")
+_NEXT_START = Prepared(
+    select(func.min(messages.c.seq)).where(
+        messages.c.session_id == bindparam("session"),
+        messages.c.seq > bindparam("first"),
+        _TURN_START,
+    )
 )
-_LAST_START = select(func.max(messages.c.seq)).where(
-    messages.c.session_id == bindparam("session"), _TURN_START
+_LAST_START = Prepared(
+    select(func.max(messages.c.seq)).where(
+        messages.c.session_id == bindparam("session"), _TURN_START
+    )
 )
-_COUNTERS = select(sessions.c.last_message, sessions.c.cleared).where(
-    sessions.c.id == bindparam("session")
+_COUNTERS = Prepared(
+    select(sessions.c.last_message, sessions.c.cleared, sessions.c.compacted).where(
+        sessions.c.id == bindparam("session")
+    )
 )
 
 
-def window(tx: Transaction, session_id: SessionId, view: Window) -> list[StoredMessage]:
+def window(tx: Transaction, session_id: SessionId, view: HistoryWindow) -> list[StoredMessage]:
     """The end of a session's log, from the beginning of a turn on.
 
     The time this takes depends on the window, not on the length of the log.
     """
     key = {"session": session_id}
-    total, cleared = tx.execute(_COUNTERS, key).first() or (0, 0)
-    # A session is cleared between turns only, so the next message is the beginning of one.
-    first = view.first(total - cleared)
+    total, cleared, compacted = tx.run(_COUNTERS, key) or (0, 0, 0)
+    # This is done between turns only, so the next message is the beginning of one.
+    past = max(cleared, compacted)
+    first = view.first(total - past)
     if first > 0:
-        first += cleared
-        start = tx.execute(_NEXT_START, {**key, "first": first}).scalar()
+        first += past
+        (start,) = tx.run(_NEXT_START, {**key, "first": first}) or (None,)
         # A turn longer than the window is shown whole: its calls and results belong together.
-        first = start or tx.execute(_LAST_START, key).scalar() or 0
-    first = max(first, cleared + 1)
-    rows = tx.execute(_ROWS, {**key, "first": first})
+        first = start or (tx.run(_LAST_START, key) or (None,))[0] or 0
+    first = max(first, past + 1)
     return [
-        StoredMessage(turn_id=TurnId(row.turn_id), step=row.step, kind=row.kind, body=row.body)
-        for row in rows
+        StoredMessage(turn_id=TurnId(turn_id), step=step, kind=kind, body=body)
+        for turn_id, step, kind, body in tx.run_all(_ROWS, {**key, "first": first})
     ]
 
 
 def count(tx: Transaction, session_id: SessionId) -> int:
     """How many messages a session's log has."""
-    return tx.execute(_COUNTERS, {"session": session_id}).scalar() or 0
+    return (tx.run(_COUNTERS, {"session": session_id}) or (0,))[0]
 
 
 def of_turn(tx: Transaction, turn_id: TurnId) -> list[StoredMessage]:
     """The messages of one turn."""
-    query = (
-        select(messages.c.step, messages.c.kind, messages.c.body)
-        .where(messages.c.turn_id == turn_id)
-        .order_by(messages.c.seq)
-    )
-    return [
-        StoredMessage(turn_id=turn_id, step=row.step, kind=row.kind, body=row.body)
-        for row in tx.execute(query)
-    ]
+    query = select(messages).where(messages.c.turn_id == turn_id).order_by(messages.c.seq)
+    return [_message(row) for row in tx.execute(query)]
 
 
 def page(tx: Transaction, session_id: SessionId, after: int, limit: int) -> list[LoggedMessage]:
@@ -143,3 +147,53 @@ def page(tx: Transaction, session_id: SessionId, after: int, limit: int) -> list
         )
         for row in tx.execute(query)
     ]
+
+
+_WHO = {"user-prompt": "user", "text": "agent", "tool-call": "agent", "tool-return": "tool"}
+
+
+def search(
+    tx: Transaction, session_id: SessionId, query: str, limit: int, *, not_in: TurnId
+) -> list[tuple[int, str, str]]:
+    """The places of a session's log that have most words of a query: turn, who, and what."""
+    words = search_words(query)
+    if not words:
+        return []
+    shared = sum((case((messages.c.body.icontains(each, autoescape=True), 1), else_=0)
+                  for each in words), literal(0))  # fmt: skip
+    rows = (
+        select(turns.c.number, messages.c.body, shared.label("shared"))
+        .join(turns, turns.c.id == messages.c.turn_id)
+        .where(messages.c.session_id == session_id, messages.c.turn_id != not_in, shared > 0)
+        .order_by(shared.desc(), messages.c.seq.desc())
+        .limit(limit)
+    )
+    return [(row.number, *_part(row.body, words)) for row in tx.execute(rows)]
+
+
+def _part(body: str, words: Sequence[str]) -> tuple[str, str]:
+    """The part of a message that has most of some words: who says it, and what."""
+    said = [
+        (_WHO.get(part["part_kind"], "system"), part.get("content") or part.get("args") or "")
+        for part in json.loads(body)["parts"]
+    ]
+    texts = [(who, each if isinstance(each, str) else json.dumps(each, ensure_ascii=False))
+             for who, each in said]  # fmt: skip
+    return max(texts, key=lambda each: sum(word in each[1].lower() for word in words))
+
+
+def keep_pictures(tx: Transaction, session_id: SessionId, shown: Sequence[Picture]) -> None:
+    """Store pictures, unless the session has them."""
+    rows = [{"session_id": session_id, "id": each.id, "data": each.data} for each in shown]
+    if rows:
+        tx.execute(insert(pictures).prefix_with("OR IGNORE"), rows)
+
+
+def find_pictures(
+    tx: Transaction, session_id: SessionId, ids: Collection[str] | None = None
+) -> dict[str, bytes]:
+    """What the pictures of a session hold, or those of these names that are there."""
+    query = select(pictures).where(pictures.c.session_id == session_id)
+    if ids is not None:
+        query = query.where(pictures.c.id.in_(ids))
+    return {row.id: row.data for row in tx.execute(query)}

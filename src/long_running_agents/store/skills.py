@@ -1,95 +1,55 @@
-"""Skills and their versions. A version is written once; only its standing changes."""
+"""Skills, their versions and problems. A version is written once; only its standing changes."""
 
-from dataclasses import dataclass
+import json
+from collections.abc import Sequence
+from dataclasses import fields
 from datetime import datetime
 from typing import Any, cast
 
 from pydantic import TypeAdapter
-from sqlalchemy import CursorResult, Row, Select, and_, case, delete, func, insert, select, update
+from sqlalchemy import (
+    CursorResult,
+    FromClause,
+    Row,
+    Select,
+    and_,
+    case,
+    delete,
+    func,
+    insert,
+    select,
+    update,
+)
 
 from long_running_agents.domain.ids import TurnId
-from long_running_agents.domain.skill import (
-    Brought,
-    Example,
-    File,
-    Finding,
-    Interface,
-    Kind,
-    Limits,
-    Skill,
-    Standing,
-    Trial,
-    Version,
-)
+from long_running_agents.domain.skill import Problem, Skill, SkillApproval, Version
 from long_running_agents.errors import NotFound
 from long_running_agents.store.database import Transaction
-from long_running_agents.store.skill_tables import skill_versions, skills
+from long_running_agents.store.sql import row_reader, row_values
+from long_running_agents.store.tables import skill_problems, skill_versions, skills
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _About:
-    """What a version is beside its source."""
-
-    interface: Interface
-    limits: Limits
-    safe_mode: bool
-    allowed_imports: tuple[str, ...]
-    examples: tuple[Example, ...]
-    files: tuple[File, ...]
-    label: str
-    brought: Brought
-    warnings: tuple[Finding, ...]
-    trial: Trial
-
-
-_ABOUT: TypeAdapter[_About] = TypeAdapter(_About)
+_VERSION = TypeAdapter(Version)
+_COLUMNS = {each.name for each in fields(Version)} & {*skill_versions.c.keys()}
+"""What of a version has a column of its own; the rest is JSON."""
 
 
 def put(tx: Transaction, version: Version) -> None:
     """Keep a version, and the skill with its first one."""
-    here = _is(version.owner, version.name)
+    here = _is(skills, version.owner, version.name)
     if tx.execute(select(skills.c.name).where(here)).first() is None:
-        tx.execute(
-            insert(skills),
-            {
-                "owner": version.owner,
-                "name": version.name,
-                "kind": version.kind,
-                "enabled": False,
-                "created_at": version.created_at,
-                "updated_at": version.created_at,
-            },
-        )
-    about = _About(
-        interface=version.interface,
-        limits=version.limits,
-        safe_mode=version.safe_mode,
-        allowed_imports=version.allowed_imports,
-        examples=version.examples,
-        files=version.files,
-        label=version.label,
-        brought=version.brought,
-        warnings=version.warnings,
-        trial=version.trial,
-    )
+        new = row_values(skills, version, enabled=False, updated_at=version.created_at)
+        tx.execute(insert(skills), new)
+    about = _VERSION.dump_json(version, exclude=_COLUMNS).decode()
     tx.execute(
         insert(skill_versions),
-        {
-            "owner": version.owner,
-            "name": version.name,
-            "number": version.number,
-            "kind": version.kind,
-            "digest": version.digest,
-            "source": version.source,
-            "about": tx.redact.json(_ABOUT.dump_json(about).decode()),
-            "description": tx.redact(version.interface.description),
-            "created_at": version.created_at,
-            "standing": version.standing,
-            "decided_by": version.decided_by,
-            "decided_at": version.decided_at,
-            "turn_id": version.brought.turn_id,
-            "call_id": version.brought.call_id,
-        },
+        row_values(
+            skill_versions,
+            version,
+            about=tx.redact.json(about),
+            description=tx.redact(version.interface.description),
+            turn_id=version.brought.turn_id,
+            call_id=version.brought.call_id,
+        ),
     )
 
 
@@ -105,7 +65,7 @@ def get(tx: Transaction, owner: str, name: str) -> Skill:
     Raises:
         NotFound: There is none of this name.
     """
-    row = tx.execute(_listing().where(_is(owner, name))).first()
+    row = tx.execute(_listing().where(_is(skills, owner, name))).first()
     if row is None:
         raise NotFound(f"No skill {name!r}.", hint="'lra skills list' shows them.")
     return _skill(row)
@@ -113,26 +73,15 @@ def get(tx: Transaction, owner: str, name: str) -> Skill:
 
 def in_use(tx: Transaction, owner: str) -> list[Version]:
     """The versions that an owner's agent uses, by name."""
-    query = (
-        select(skill_versions)
-        .join(
-            skills,
-            and_(
-                skills.c.owner == skill_versions.c.owner,
-                skills.c.name == skill_versions.c.name,
-                skills.c.version == skill_versions.c.number,
-            ),
-        )
-        .where(skills.c.owner == owner, skills.c.enabled)
-    )
+    used = _of_skill(skill_versions, number=skills.c.version)
+    query = select(skill_versions).join(skills, used)
+    query = query.where(skills.c.owner == owner, skills.c.enabled)
     return [_version(row) for row in tx.execute(query.order_by(skills.c.name))]
 
 
 def versions(tx: Transaction, owner: str, name: str) -> list[Version]:
     """All versions of a skill, the newest first."""
-    query = select(skill_versions).where(
-        skill_versions.c.owner == owner, skill_versions.c.name == name
-    )
+    query = select(skill_versions).where(_is(skill_versions, owner, name))
     return [_version(row) for row in tx.execute(query.order_by(skill_versions.c.number.desc()))]
 
 
@@ -149,7 +98,8 @@ def version(tx: Transaction, owner: str, name: str, number: int) -> Version:
         NotFound: There is no such version.
     """
     get(tx, owner, name)
-    row = tx.execute(select(skill_versions).where(_is_version(owner, name, number))).first()
+    this = _is(skill_versions, owner, name, number=number)
+    row = tx.execute(select(skill_versions).where(this)).first()
     if row is None:
         raise NotFound(
             f"The skill {name!r} has no version {number}.",
@@ -158,11 +108,13 @@ def version(tx: Transaction, owner: str, name: str, number: int) -> Version:
     return _version(row)
 
 
-def decide(tx: Transaction, found: Version, standing: Standing, *, by: str, now: datetime) -> None:
+def decide(
+    tx: Transaction, found: Version, standing: SkillApproval, *, by: str, now: datetime
+) -> None:
     """Write down what was said about a version."""
     tx.execute(
         update(skill_versions)
-        .where(_is_version(found.owner, found.name, found.number))
+        .where(_is(skill_versions, found.owner, found.name, number=found.number))
         .values(standing=standing, decided_by=by, decided_at=now)
     )
 
@@ -201,10 +153,8 @@ def count(tx: Transaction, owner: str, name: str, *, failed: bool, now: datetime
 
 def remove(tx: Transaction, owner: str, name: str) -> None:
     """Forget a skill with all its versions."""
-    tx.execute(
-        delete(skill_versions).where(skill_versions.c.owner == owner, skill_versions.c.name == name)
-    )
-    tx.execute(delete(skills).where(_is(owner, name)))
+    for table in (skill_versions, skills):
+        tx.execute(delete(table).where(_is(table, owner, name)))
 
 
 def refuse(tx: Transaction, turn_id: TurnId, call_id: str, *, by: str, now: datetime) -> None:
@@ -214,32 +164,30 @@ def refuse(tx: Transaction, turn_id: TurnId, call_id: str, *, by: str, now: date
         .where(
             skill_versions.c.turn_id == turn_id,
             skill_versions.c.call_id == call_id,
-            skill_versions.c.standing == Standing.PROPOSED,
+            skill_versions.c.standing == SkillApproval.PROPOSED,
         )
-        .values(standing=Standing.REJECTED, decided_by=by, decided_at=now)
+        .values(standing=SkillApproval.REJECTED, decided_by=by, decided_at=now)
     )
 
 
-def _is(owner: str, name: str) -> Any:
-    return and_(skills.c.owner == owner, skills.c.name == name)
+def _is(table: FromClause, owner: object, name: object, **more: object) -> Any:
+    """Whether a row is a skill's, with other columns of these values."""
+    wanted = {"owner": owner, "name": name, **more}
+    return and_(*(table.c[column] == value for column, value in wanted.items()))
 
 
-def _is_version(owner: str, name: str, number: int) -> Any:
-    return and_(
-        skill_versions.c.owner == owner,
-        skill_versions.c.name == name,
-        skill_versions.c.number == number,
-    )
+def _of_skill(table: FromClause, **more: object) -> Any:
+    return _is(table, skills.c.owner, skills.c.name, **more)
 
 
 def _change(tx: Transaction, owner: str, name: str, **values: Any) -> bool:
-    found = tx.execute(update(skills).where(_is(owner, name)).values(**values))
+    found = tx.execute(update(skills).where(_is(skills, owner, name)).values(**values))
     return bool(cast("CursorResult[Any]", found).rowcount)
 
 
 def _listing() -> Select[Any]:
     """Skills with their newest versions, and the description of the one in use or the newest."""
-    waits = case((skill_versions.c.standing == Standing.PROPOSED, skill_versions.c.number))
+    waits = case((skill_versions.c.standing == SkillApproval.PROPOSED, skill_versions.c.number))
     numbers = (
         select(
             skill_versions.c.owner,
@@ -253,60 +201,45 @@ def _listing() -> Select[Any]:
     shown = func.coalesce(skills.c.version, numbers.c.newest)
     return (
         select(skills, numbers.c.newest, numbers.c.proposed, skill_versions.c.description)
-        .join(numbers, and_(numbers.c.owner == skills.c.owner, numbers.c.name == skills.c.name))
-        .join(
-            skill_versions,
-            and_(
-                skill_versions.c.owner == skills.c.owner,
-                skill_versions.c.name == skills.c.name,
-                skill_versions.c.number == shown,
-            ),
-        )
+        .join(numbers, _of_skill(numbers))
+        .join(skill_versions, _of_skill(skill_versions, number=shown))
     )
 
 
-def _skill(row: Row[Any]) -> Skill:
-    return Skill(
-        owner=row.owner,
-        name=row.name,
-        kind=Kind(row.kind),
-        enabled=bool(row.enabled),
-        version=row.version,
-        newest=row.newest,
-        # What was proposed before the version in use is history.
-        proposed=row.proposed if (row.proposed or 0) > (row.version or 0) else None,
-        description=row.description,
-        created_at=row.created_at,
-        updated_at=row.updated_at,
-        calls=row.calls,
-        failures=row.failures,
-        failures_in_a_row=row.failures_in_a_row,
-        used_at=row.used_at,
-        note=row.note,
-    )
+def _proposed(row: Row[Any]) -> int | None:
+    # What was proposed before the version in use is history.
+    return row.proposed if (row.proposed or 0) > (row.version or 0) else None
+
+
+_skill = row_reader(Skill, proposed=_proposed)
+_problem = row_reader(Problem)
 
 
 def _version(row: Row[Any]) -> Version:
-    about = _ABOUT.validate_json(row.about)
-    return Version(
-        owner=row.owner,
-        name=row.name,
-        number=row.number,
-        kind=Kind(row.kind),
-        digest=row.digest,
-        source=row.source,
-        interface=about.interface,
-        limits=about.limits,
-        safe_mode=about.safe_mode,
-        allowed_imports=about.allowed_imports,
-        examples=about.examples,
-        files=about.files,
-        label=about.label,
-        brought=about.brought,
-        created_at=row.created_at,
-        warnings=about.warnings,
-        trial=about.trial,
-        standing=Standing(row.standing),
-        decided_by=row.decided_by,
-        decided_at=row.decided_at,
-    )
+    columns = {name: getattr(row, name) for name in _COLUMNS}
+    return _VERSION.validate_python(columns | json.loads(row.about))
+
+
+def put_problem(tx: Transaction, owner: str, problems: Sequence[Problem]) -> None:
+    """Keep what was found in an owner's files, instead of what was found before."""
+    tx.execute(delete(skill_problems).where(skill_problems.c.owner == owner))
+    if problems:
+        tx.execute(
+            insert(skill_problems),
+            [
+                row_values(
+                    skill_problems,
+                    problem,
+                    owner=owner,
+                    path=tx.redact(problem.path),
+                    error=tx.redact(problem.error),
+                )
+                for problem in problems
+            ],
+        )
+
+
+def every_problem(tx: Transaction, owner: str) -> list[Problem]:
+    """What is wrong with an owner's files, by path."""
+    query = select(skill_problems).where(skill_problems.c.owner == owner)
+    return [_problem(row) for row in tx.execute(query.order_by(skill_problems.c.path))]

@@ -2,23 +2,30 @@
 
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from functools import partial
+from typing import Any
 
 from sqlalchemy import (
+    DDL,
     BigInteger,
     Boolean,
     Column,
     Dialect,
     Float,
     ForeignKey,
+    ForeignKeyConstraint,
     Index,
     Integer,
+    LargeBinary,
     MetaData,
     String,
     Table,
     Text,
     TypeDecorator,
     UniqueConstraint,
+    event,
 )
+from sqlalchemy.schema import SchemaItem
 from typing_extensions import override
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -75,54 +82,66 @@ class Dollars(TypeDecorator[Decimal]):
 
 
 metadata = MetaData()
+HEAD = "0100"
+"""The newest revision. A test holds it equal to what is in the folder of migrations."""
 
 
-def _session_column(*, primary_key: bool = False) -> Column[str]:
+def _table(name: str, *items: SchemaItem, **options: Any) -> Table:
+    return Table(name, metadata, *items, **options)
+
+
+def _required(kind: Any, *names: str, default: str | None = None) -> list[Column[Any]]:
+    return [Column(name, kind, nullable=False, server_default=default) for name in names]
+
+
+def _optional(kind: Any, *names: str) -> list[Column[Any]]:
+    return [Column(name, kind) for name in names]
+
+
+def _keys(*names: str) -> list[Column[str]]:
+    return [Column(name, String, primary_key=True) for name in names]
+
+
+def _reference(
+    name: str, to: str, kind: Any = String, *, primary_key: bool = False, nullable: bool = False
+) -> Column[Any]:
+    """A column of rows that go with another one."""
     return Column(
-        "session_id",
-        String,
-        ForeignKey("sessions.id", ondelete="CASCADE"),
-        primary_key=primary_key,
-        nullable=False,
-    )
-
-
-def _turn_column(*, primary_key: bool = False, nullable: bool = False) -> Column[str]:
-    return Column(
-        "turn_id",
-        String,
-        ForeignKey("turns.id", ondelete="CASCADE"),
+        name,
+        kind,
+        ForeignKey(f"{to}.id", ondelete="CASCADE"),
         primary_key=primary_key,
         nullable=nullable,
+        autoincrement=False,
     )
 
 
-sessions = Table(
+_session_column = partial(_reference, "session_id", "sessions")
+_turn_column = partial(_reference, "turn_id", "turns")
+_memory_column = partial(_reference, "memory_id", "memories", Integer, primary_key=True)
+
+
+sessions = _table(
     "sessions",
-    metadata,
     Column("id", String, primary_key=True),
     Column("title", Text, nullable=False),
     Column("mode", String, nullable=False),
     Column("model", String),
-    Column("created_at", Moment, nullable=False),
-    Column("updated_at", Moment, nullable=False),
-    Column("forked_from", String),
-    Column("forked_at", String),
+    *_required(Moment, "created_at", "updated_at"),
+    *_optional(String, "forked_from", "forked_at"),
     Column("owner", String, nullable=False, server_default="me"),
     # Counters, so that the next number is found without looking through the log.
-    Column("last_turn", Integer, nullable=False, server_default="0"),
-    Column("last_message", Integer, nullable=False, server_default="0"),
-    Column("last_event", Integer, nullable=False, server_default="0"),
-    Column("last_task", Integer, nullable=False, server_default="0"),
-    # The last message that the model is not shown any more.
-    Column("cleared", Integer, nullable=False, server_default="0"),
+    *_required(Integer, "last_turn", "last_message", "last_event", "last_task", default="0"),
+    # The last message that the model is not shown any more, nor anything in its place; and the
+    # last one for which a fold stands because a person wanted it so.
+    *_required(Integer, "cleared", "compacted", default="0"),
+    Column("origin", String, nullable=False, server_default="own"),
     Index("sessions_by_update", "updated_at"),
     Index("sessions_by_owner", "owner", "updated_at"),
 )
 
-turns = Table(
+turns = _table(
     "turns",
-    metadata,
     Column("id", String, primary_key=True),
     _session_column(),
     Column("number", Integer, nullable=False),
@@ -131,29 +150,34 @@ turns = Table(
     Column("attended", Boolean, nullable=False),
     Column("status", String, nullable=False),
     Column("model", String),
-    Column("answer", Text, nullable=False, server_default=""),
-    Column("error", Text, nullable=False, server_default=""),
-    Column("steps", Integer, nullable=False, server_default="0"),
-    Column("tool_calls", Integer, nullable=False, server_default="0"),
-    Column("input_tokens", BigInteger, nullable=False, server_default="0"),
-    Column("output_tokens", BigInteger, nullable=False, server_default="0"),
+    *_required(Text, "answer", "error", default=""),
+    *_required(Integer, "steps", "tool_calls", default="0"),
+    *_required(BigInteger, "input_tokens", "output_tokens", default="0"),
     Column("cost", Dollars, nullable=False, server_default="0"),
     Column("seconds", Float, nullable=False, server_default="0"),
-    Column("renewals", Integer, nullable=False, server_default="0"),
-    Column("attempts", Integer, nullable=False, server_default="0"),
+    *_required(Integer, "renewals", "attempts", default="0"),
     Column("created_at", Moment, nullable=False),
     Column("ended_at", Moment),
     Column("owner", String, nullable=False, server_default="me"),
     Column("mode", String, nullable=False, server_default="bounded"),
     # Tools that whoever asked runs itself, as JSON.
     Column("client_tools", Text),
+    # For the turn that runs, at its next step; a turn that begins is no such message any more.
+    Column("steer", Boolean, nullable=False, server_default="0"),
     UniqueConstraint("session_id", "number"),
     Index("turns_by_status", "status", "session_id", "number"),
 )
 
-messages = Table(
+pictures = _table(
+    "pictures",
+    _session_column(primary_key=True),
+    # What it holds, in short: the same picture is kept once in a session.
+    Column("id", String, primary_key=True),
+    Column("data", LargeBinary, nullable=False),
+)
+
+messages = _table(
     "messages",
-    metadata,
     _session_column(primary_key=True),
     Column("seq", Integer, primary_key=True),
     _turn_column(),
@@ -164,9 +188,8 @@ messages = Table(
     Index("messages_by_turn", "turn_id"),
 )
 
-events = Table(
+events = _table(
     "events",
-    metadata,
     _session_column(primary_key=True),
     Column("seq", Integer, primary_key=True),
     _turn_column(nullable=True),
@@ -177,34 +200,27 @@ events = Table(
     Index("events_by_time", "at"),
 )
 
-tool_calls = Table(
+tool_calls = _table(
     "tool_calls",
-    metadata,
     _turn_column(primary_key=True),
     Column("call_id", String, primary_key=True),
     _session_column(),
-    Column("step", Integer, nullable=False),
-    Column("position", Integer, nullable=False),
+    *_required(Integer, "step", "position"),
     Column("tool", String, nullable=False),
     Column("args", Text, nullable=False),
-    Column("effect", String, nullable=False),
-    Column("state", String, nullable=False),
+    *_required(String, "effect", "state"),
     Column("result", Text),
-    Column("started_at", Moment),
-    Column("ended_at", Moment),
+    *_optional(Moment, "started_at", "ended_at"),
     Index("tool_calls_by_session", "session_id", "state"),
 )
 
-approvals = Table(
+approvals = _table(
     "approvals",
-    metadata,
     Column("id", String, primary_key=True),
     _session_column(),
     _turn_column(),
-    Column("call_id", String, nullable=False),
-    Column("tool", String, nullable=False),
-    Column("args", Text, nullable=False),
-    Column("question", Text, nullable=False),
+    *_required(String, "call_id", "tool"),
+    *_required(Text, "args", "question"),
     Column("state", String, nullable=False),
     Column("reason", Text, nullable=False, server_default=""),
     Column("asked_at", Moment, nullable=False),
@@ -216,12 +232,11 @@ approvals = Table(
     Index("approvals_by_session", "session_id", "state"),
 )
 
-grants = Table(
+grants = _table(
     "grants",
-    metadata,
     Column("id", String, primary_key=True),
     Column("owner", String, nullable=False),
-    Column("session_id", String, ForeignKey("sessions.id", ondelete="CASCADE")),
+    _session_column(nullable=True),
     Column("tool", String, nullable=False),
     Column("scope", Text, nullable=False),
     Column("created_at", Moment, nullable=False),
@@ -230,9 +245,8 @@ grants = Table(
     Index("grants_by_owner", "owner"),
 )
 
-taints = Table(
+taints = _table(
     "taints",
-    metadata,
     _turn_column(primary_key=True),
     Column("call_id", String, primary_key=True),
     Column("source", Text, primary_key=True),
@@ -241,17 +255,21 @@ taints = Table(
     Index("taints_by_session", "session_id"),
 )
 
-decisions = Table(
+file_origins = _table(
+    "file_origins",
+    Column("owner", String, primary_key=True),
+    # Of the content: a copy is as foreign, and what a person has changed is theirs.
+    Column("digest", String, primary_key=True),
+    *_required(Text, "path", "source"),
+)
+
+decisions = _table(
     "decisions",
-    metadata,
     Column("id", Integer, primary_key=True, autoincrement=True),
     Column("at", Moment, nullable=False),
     Column("owner", String, nullable=False),
     # No foreign keys: that something was decided stays known when a session is deleted.
-    Column("session_id", String, nullable=False),
-    Column("turn_id", String, nullable=False),
-    Column("call_id", String, nullable=False),
-    Column("tool", String, nullable=False),
+    *_required(String, "session_id", "turn_id", "call_id", "tool"),
     Column("args", Text, nullable=False),
     Column("decision", String, nullable=False),
     Column("why", Text, nullable=False),
@@ -259,19 +277,15 @@ decisions = Table(
     Index("decisions_by_session", "session_id"),
 )
 
-usage = Table(
+usage = _table(
     "usage",
-    metadata,
     Column("id", Integer, primary_key=True, autoincrement=True),
     # No foreign keys: what was spent stays spent when a session is deleted.
-    Column("session_id", String, nullable=False),
-    Column("turn_id", String, nullable=False),
+    *_required(String, "session_id", "turn_id"),
     Column("step", Integer, nullable=False),
     Column("model", String, nullable=False),
-    Column("input_tokens", BigInteger, nullable=False),
-    Column("output_tokens", BigInteger, nullable=False),
-    Column("cache_read_tokens", BigInteger, nullable=False),
-    Column("cache_write_tokens", BigInteger, nullable=False),
+    *_required(BigInteger, "input_tokens", "output_tokens", "cache_read_tokens"),
+    *_required(BigInteger, "cache_write_tokens"),
     Column("cost", Dollars),
     Column("estimated", Boolean, nullable=False),
     Column("at", Moment, nullable=False),
@@ -281,9 +295,8 @@ usage = Table(
     Index("usage_by_owner", "owner", "at"),
 )
 
-tasks = Table(
+tasks = _table(
     "tasks",
-    metadata,
     _session_column(primary_key=True),
     Column("number", Integer, primary_key=True),
     Column("title", Text, nullable=False),
@@ -293,55 +306,70 @@ tasks = Table(
     Column("result", Text, nullable=False, server_default=""),
     # The call that made the task: the same call never makes it twice.
     Column("made_by", String),
-    Column("created_at", Moment, nullable=False),
-    Column("updated_at", Moment, nullable=False),
+    *_required(Moment, "created_at", "updated_at"),
     UniqueConstraint("session_id", "made_by"),
 )
 
-model_cards = Table(
+rules = _table(
+    "rules",
+    Column("id", Integer, primary_key=True, autoincrement=True),
+    Column("owner", String, nullable=False),
+    # Null for a rule that holds in all of an owner's sessions.
+    _session_column(nullable=True),
+    # No foreign key: an owner's rule outlives the session it was said in.
+    Column("turn_id", String),
+    Column("text", Text, nullable=False),
+    *_required(String, "scope", "state", "source"),
+    Column("created_at", Moment, nullable=False),
+    *_optional(Moment, "pinned_at", "ended_at"),
+    # What the gate enforces of it, as JSON.
+    Column("enforced", Text, nullable=False, server_default="[]"),
+    Index("rules_by_session", "session_id"),
+    Index("rules_by_owner", "owner", "session_id"),
+    # Never used twice: whoever lifts a number means the rule they have read.
+    sqlite_autoincrement=True,
+)
+
+folds = _table(
+    "folds",
+    _session_column(primary_key=True),
+    Column("first", Integer, primary_key=True),
+    *_required(Integer, "last", "tokens", "steps"),
+    *_required(Text, "text", "faults"),
+    *_required(String, "digest", "model"),
+    Column("cost", Dollars),
+    Column("created_at", Moment, nullable=False),
+)
+
+model_cards = _table(
     "model_cards",
-    metadata,
-    Column("endpoint", String, primary_key=True),
-    Column("model", String, primary_key=True),
-    Column("native_tools", Boolean, nullable=False),
-    Column("text_tools", Boolean, nullable=False),
-    Column("streaming", Boolean, nullable=False),
-    Column("streamed_calls", Boolean, nullable=False),
-    Column("usage", Boolean, nullable=False),
+    *_keys("endpoint", "model"),
+    *_required(Boolean, "native_tools", "text_tools", "streaming", "streamed_calls", "usage"),
     Column("context_window", Integer),
     Column("cuts_silently", Boolean, nullable=False),
     Column("checked_at", Moment, nullable=False),
 )
 
-model_lacks = Table(
+model_lacks = _table(
     "model_lacks",
-    metadata,
-    Column("endpoint", String, primary_key=True),
-    Column("model", String, primary_key=True),
-    Column("what", String, primary_key=True),
+    *_keys("endpoint", "model", "what"),
     Column("learned_at", Moment, nullable=False),
 )
 
-tokens = Table(
+tokens = _table(
     "tokens",
-    metadata,
     Column("id", String, primary_key=True),
-    Column("owner", String, nullable=False),
-    Column("name", String, nullable=False),
+    *_required(String, "owner", "name"),
     # Of the token, which nobody but its bearer knows.
     Column("digest", String, nullable=False, unique=True),
     Column("scopes", String, nullable=False),
     Column("created_at", Moment, nullable=False),
-    Column("used_at", Moment),
-    Column("expires_at", Moment),
-    Column("revoked_at", Moment),
+    *_optional(Moment, "used_at", "expires_at", "revoked_at"),
 )
 
-requests = Table(
+requests = _table(
     "requests",
-    metadata,
-    Column("owner", String, primary_key=True),
-    Column("key", String, primary_key=True),
+    *_keys("owner", "key"),
     # Of the request, so that a key is not used for another one.
     Column("digest", String, nullable=False),
     _turn_column(),
@@ -349,9 +377,8 @@ requests = Table(
     Index("requests_by_time", "at"),
 )
 
-conversations = Table(
+conversations = _table(
     "conversations",
-    metadata,
     Column("owner", String, primary_key=True),
     # Of everything that was said so far, as a client tells it.
     Column("digest", String, primary_key=True),
@@ -360,13 +387,150 @@ conversations = Table(
     Column("at", Moment, nullable=False),
 )
 
-audit = Table(
+audit = _table(
     "audit",
-    metadata,
     Column("id", Integer, primary_key=True, autoincrement=True),
     Column("at", Moment, nullable=False),
-    Column("actor", String, nullable=False),
-    Column("action", String, nullable=False),
-    Column("subject", String, nullable=False),
+    *_required(String, "actor", "action", "subject"),
     Column("detail", Text, nullable=False, server_default=""),
 )
+
+
+skills = _table(
+    "skills",
+    *_keys("owner", "name"),
+    Column("kind", String, nullable=False),
+    Column("enabled", Boolean, nullable=False),
+    # The one in use; null while none was approved.
+    Column("version", Integer),
+    *_required(Moment, "created_at", "updated_at"),
+    *_required(Integer, "calls", "failures", "failures_in_a_row", default="0"),
+    Column("used_at", Moment),
+    Column("note", Text, nullable=False, server_default=""),
+)
+
+skill_versions = _table(
+    "skill_versions",
+    *_keys("owner", "name"),
+    Column("number", Integer, primary_key=True),
+    *_required(String, "kind", "digest"),
+    Column("source", Text, nullable=False),
+    # What a version is beside its source, as JSON: interface, limits, examples, files, trial …
+    *_required(Text, "about", "description"),
+    Column("created_at", Moment, nullable=False),
+    Column("standing", String, nullable=False),
+    Column("decided_by", String, nullable=False, server_default=""),
+    Column("decided_at", Moment),
+    # The call that proposed it. No foreign key: a skill outlives the session it came from.
+    *_optional(String, "turn_id", "call_id"),
+    ForeignKeyConstraint(["owner", "name"], ["skills.owner", "skills.name"], ondelete="CASCADE"),
+    Index("skill_versions_by_call", "turn_id", "call_id"),
+)
+
+skill_problems = _table(
+    "skill_problems",
+    *_keys("owner", "path"),
+    Column("digest", String, nullable=False),
+    Column("error", Text, nullable=False),
+    Column("seen_at", Moment, nullable=False),
+)
+
+
+memories = _table(
+    "memories",
+    # Never used twice: what was forgotten must not come back under its number as something else.
+    Column("id", Integer, primary_key=True, autoincrement=True),
+    *_required(String, "owner", "kind", "scope", "trust", "actor", "source"),
+    Column("content", Text, nullable=False),
+    Column("digest", String, nullable=False),
+    # No foreign keys: a memory outlives the session it was heard in.
+    *_optional(String, "agent", "session_id", "turn_id"),
+    Column("previous_id", Integer),
+    *_required(Moment, "event_at", "recorded_at"),
+    *_optional(Moment, "valid_to", "expires_at"),
+    Column("superseded_by", Integer),
+    Column("seen", Integer, nullable=False, server_default="1"),
+    Column("enabled", Boolean, nullable=False, server_default="1"),
+    Index("memories_by_owner", "owner", "kind", "id"),
+    Index("memories_by_digest", "owner", "digest"),
+    Index("memories_by_session", "session_id", "id"),
+    Index("memories_by_source", "owner", "source"),
+    Index("memories_by_turn", "turn_id"),
+    Index("memories_by_previous", "previous_id"),
+    Index("memories_by_successor", "superseded_by"),
+    sqlite_autoincrement=True,
+)
+# Few: whoever counts the current ones counts all, and takes these off.
+_ENDED = memories.c.valid_to.is_not(None)
+Index("memories_ended", memories.c.owner, memories.c.kind, sqlite_where=_ENDED)
+
+
+memory_links = _table(
+    "memory_links",
+    _memory_column(),
+    _reference("derived_from", "memories", Integer, primary_key=True),
+    Index("memory_links_by_origin", "derived_from"),
+)
+
+memory_vectors = _table(
+    "memory_vectors",
+    _reference("space", "memory_spaces", Integer, primary_key=True),
+    _memory_column(),
+    # Half-precision floats, one after another.
+    Column("vector", LargeBinary, nullable=False),
+    Index("memory_vectors_by_memory", "memory_id"),
+)
+
+memory_spaces = _table(
+    "memory_spaces",
+    Column("id", Integer, primary_key=True, autoincrement=True),
+    Column("name", String, nullable=False, unique=True),
+    Column("dimensions", Integer, nullable=False),
+)
+
+memory_names = _table(
+    "memory_names",
+    Column("code", Integer, primary_key=True, autoincrement=True),
+    Column("name", String, nullable=False, unique=True),
+)
+
+memory_entries = _table(
+    "memory_entries",
+    _memory_column(),
+    # What ranking needs of a memory, packed: see memory_entries.py.
+    Column("entry", LargeBinary, nullable=False),
+)
+
+memory_changes = _table(
+    "memory_changes",
+    Column("revision", Integer, primary_key=True, autoincrement=True),
+    # No foreign key: a memory that is gone is a change too.
+    Column("memory_id", Integer, nullable=False),
+    sqlite_autoincrement=True,
+)
+
+memory_trash = _table(
+    "memory_trash",
+    Column("batch", String, primary_key=True),
+    Column("memory_id", Integer, primary_key=True, autoincrement=False),
+    Column("owner", String, nullable=False),
+    Column("body", Text, nullable=False),
+    *_required(Moment, "forgotten_at", "until"),
+    Index("memory_trash_by_end", "until"),
+)
+
+memory_turns = _table(
+    "memory_turns",
+    # Turns that are remembered already, so that one whose memory was forgotten is not read again.
+    _turn_column(primary_key=True),
+    # A turn that was retried has ended anew and is read anew.
+    Column("ended_at", Moment, nullable=False),
+)
+
+# The full-text index (FTS5) is no table of SQLAlchemy's; its rows are the memories' numbers.
+_MEMORY_WORDS = """CREATE VIRTUAL TABLE memory_words USING fts5(
+  words, owner,
+  tokenize = "porter unicode61 remove_diacritics 2",
+  columnsize = 0
+)"""
+event.listen(metadata, "after_create", DDL(_MEMORY_WORDS))

@@ -1,30 +1,18 @@
 """Tasks: a session's tree of work."""
 
 from datetime import datetime
-from typing import Any
 
-from sqlalchemy import Row, insert, select, update
+from sqlalchemy import insert, select, update
 
 from long_running_agents.domain.ids import SessionId
-from long_running_agents.domain.task import Task, TaskStatus
+from long_running_agents.domain.session import Task, TaskStatus
 from long_running_agents.errors import NotFound
-from long_running_agents.store import counters
+from long_running_agents.store import sql
 from long_running_agents.store.database import Transaction
+from long_running_agents.store.sql import row_reader
 from long_running_agents.store.tables import sessions, tasks
 
-
-def _task(row: Row[Any]) -> Task:
-    return Task(
-        session_id=SessionId(row.session_id),
-        number=row.number,
-        title=row.title,
-        description=row.description,
-        status=TaskStatus(row.status),
-        parent=row.parent,
-        result=row.result,
-        created_at=row.created_at,
-        updated_at=row.updated_at,
-    )
+_task = row_reader(Task)
 
 
 def create(
@@ -43,7 +31,7 @@ def create(
         return _task(row)
     if parent is not None:
         get(tx, session_id, parent)
-    number = counters.take(tx, session_id, "last_task")
+    number = sql.take(tx, session_id, "last_task")
     tx.execute(
         insert(tasks),
         {

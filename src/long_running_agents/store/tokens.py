@@ -1,44 +1,26 @@
 """Tokens: who is let in, on whose behalf, and how far. The tokens themselves are not here."""
 
 from datetime import datetime
-from typing import Any
 
-from sqlalchemy import Row, insert, select, update
+from sqlalchemy import insert, select, update
 
+from long_running_agents.domain.auth import Token, TokenScope
 from long_running_agents.domain.ids import TokenId
-from long_running_agents.domain.token import Scope, Token
 from long_running_agents.errors import Busy, NotFound
 from long_running_agents.store.database import Transaction
+from long_running_agents.store.sql import row_reader, row_values
 from long_running_agents.store.tables import tokens
 
-
-def _token(row: Row[Any]) -> Token:
-    return Token(
-        id=TokenId(row.id),
-        owner=row.owner,
-        name=row.name,
-        scopes=frozenset(Scope(word) for word in row.scopes.split()),
-        created_at=row.created_at,
-        used_at=row.used_at,
-        expires_at=row.expires_at,
-        revoked_at=row.revoked_at,
-    )
+_token = row_reader(
+    Token, scopes=lambda row: frozenset(TokenScope(word) for word in row.scopes.split())
+)
 
 
 def add(tx: Transaction, token: Token, digest: str) -> None:
     """Keep a new token by its digest."""
-    tx.execute(
-        insert(tokens),
-        {
-            "id": token.id,
-            "owner": token.owner,
-            "name": tx.redact(token.name),
-            "digest": digest,
-            "scopes": " ".join(sorted(token.scopes)),
-            "created_at": token.created_at,
-            "expires_at": token.expires_at,
-        },
-    )
+    scopes = " ".join(sorted(token.scopes))
+    name = tx.redact(token.name)
+    tx.execute(insert(tokens), row_values(tokens, token, name=name, digest=digest, scopes=scopes))
 
 
 def every(tx: Transaction) -> list[Token]:

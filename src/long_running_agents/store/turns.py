@@ -1,115 +1,81 @@
-"""Turns: accept, claim, settle, and find the unfinished."""
+"""Turns: accept, claim and settle them, and find those of a request or of a client."""
 
+from collections.abc import Sequence
 from dataclasses import replace
-from datetime import datetime
-from typing import Any
+from datetime import datetime, timedelta
 
-from sqlalchemy import Row, String, bindparam, insert, literal_column, select, update
+from sqlalchemy import String, bindparam, delete, insert, literal_column, select, update
 
 from long_running_agents.domain.budget import Spent
 from long_running_agents.domain.ids import SessionId, TurnId
-from long_running_agents.domain.session import Mode
-from long_running_agents.domain.turn import MAY_BECOME, Origin, Turn, TurnStatus
-from long_running_agents.errors import Busy, NotFound
-from long_running_agents.store import counters
-from long_running_agents.store.database import Transaction
-from long_running_agents.store.prepared import Prepared
-from long_running_agents.store.tables import microseconds, nanodollars, sessions, turns
+from long_running_agents.domain.picture import Picture
+from long_running_agents.domain.tool import CallState
+from long_running_agents.domain.turn import MAY_BECOME, Turn, TurnStatus
+from long_running_agents.errors import Busy, NotFound, UsageError
+from long_running_agents.store import messages, sql
+from long_running_agents.store.database import Prepared, Transaction
+from long_running_agents.store.sql import (
+    new_values,
+    row_reader,
+    row_values,
+    stored_values,
+    update_by_id,
+)
+from long_running_agents.store.tables import (
+    conversations,
+    microseconds,
+    requests,
+    sessions,
+    tool_calls,
+    turns,
+)
 
 _ENDED = [status for status in TurnStatus if status.ended]
 # Written into the statement: a list of parameters would be expanded at every use.
 _OPEN = [literal_column(f"'{status}'", String) for status in TurnStatus if not status.ended]
 
 
-def turn_of(row: Row[Any]) -> Turn:
-    """A row as the rest of the house knows it."""
-    return Turn(
-        id=TurnId(row.id),
-        session_id=SessionId(row.session_id),
-        number=row.number,
-        prompt=row.prompt,
-        origin=Origin(row.origin),
-        attended=row.attended,
-        status=TurnStatus(row.status),
-        model=row.model,
-        answer=row.answer,
-        error=row.error,
-        spent=Spent(
-            steps=row.steps,
-            tool_calls=row.tool_calls,
-            input_tokens=row.input_tokens,
-            output_tokens=row.output_tokens,
-            cost=row.cost,
-            seconds=row.seconds,
-        ),
-        renewals=row.renewals,
-        attempts=row.attempts,
-        created_at=row.created_at,
-        ended_at=row.ended_at,
-        owner=row.owner,
-        mode=Mode(row.mode),
-        client_tools=row.client_tools,
-    )
+turn_of = row_reader(Turn, spent=row_reader(Spent), after=lambda _: 0)
+_SPENT = Spent.__dataclass_fields__
+_ACCEPT = Prepared(insert(turns), [each.name for each in turns.c if each.name not in _SPENT])
 
 
-_ACCEPT = Prepared(
-    insert(turns),
-    [
-        "id",
-        "session_id",
-        "number",
-        "prompt",
-        "origin",
-        "attended",
-        "status",
-        "model",
-        "created_at",
-        "owner",
-        "mode",
-        "client_tools",
-    ],
-)
+def next_number(tx: Transaction, session_id: SessionId, running: Turn | None = None) -> int:
+    """The place at the end of a session's line; whoever asks takes it.
+
+    For a message that steers the turn that runs, the place before all that queue: each of those
+    moves to the next one's place. Whatever that turn does not hear any more comes next after it.
+    """
+    end = sql.take(tx, session_id, "last_turn")
+    if running is None:
+        return end
+    rows = tx.all(_LINE, {"session": session_id, "steer": False})
+    line = [turn for turn in map(turn_of, rows) if turn.id != running.id]
+    places = [*(turn.number for turn in line), end]
+    for turn, place in reversed(list(zip(line, places[1:], strict=True))):
+        tx.execute(update(turns).where(turns.c.id == turn.id).values(number=place))
+    return places[0]
 
 
-def next_number(tx: Transaction, session_id: SessionId) -> int:
-    """The place at the end of a session's line; whoever asks takes it."""
-    return counters.take(tx, session_id, "last_turn")
-
-
-def accept(tx: Transaction, turn: Turn) -> Turn:
-    """Store a new turn; it comes back without the secrets that were in it."""
+def accept(tx: Transaction, turn: Turn, shown: Sequence[Picture] = ()) -> Turn:
+    """Store a new turn and what it shows; it comes back without the secrets that were in it."""
+    messages.keep_pictures(tx, turn.session_id, shown)
     tools = turn.client_tools
     turn = replace(
         turn,
         prompt=tx.redact(turn.prompt),
         client_tools=None if tools is None else tx.redact.json(tools),
     )
-    tx.run(
-        _ACCEPT,
-        {
-            "id": turn.id,
-            "session_id": turn.session_id,
-            "number": turn.number,
-            "prompt": turn.prompt,
-            "origin": turn.origin,
-            "attended": turn.attended,
-            "status": turn.status,
-            "model": turn.model,
-            "created_at": microseconds(turn.created_at),
-            "owner": turn.owner,
-            "mode": turn.mode,
-            "client_tools": turn.client_tools,
-        },
-    )
+    tx.run(_ACCEPT, stored_values(turns, turn))
     return turn
 
 
-_BY_ID = select(turns).where(turns.c.id == bindparam("turn"))
+_BY_ID = Prepared(select(turns).where(turns.c.id == bindparam("turn")))
 
 
 def get(tx: Transaction, turn_id: TurnId, *, owner: str | None = None) -> Turn:
     """Look up a turn that must exist, and belong to an owner if one asks."""
-    row = tx.execute(_BY_ID, {"turn": turn_id}).first()
+    row = tx.first(_BY_ID, {"turn": turn_id})
     if row is None or owner not in (None, row.owner):
         raise NotFound(f"No turn {turn_id!r}.", hint="'lra sessions show' lists a session's turns.")
     return turn_of(row)
@@ -119,14 +85,8 @@ def of_session(
     tx: Transaction, session_id: SessionId, *, limit: int | None = None, offset: int = 0
 ) -> list[Turn]:
     """The turns of a session, in order; all of them unless so many are asked for."""
-    query = (
-        select(turns)
-        .where(turns.c.session_id == session_id)
-        .order_by(turns.c.number)
-        .limit(limit)
-        .offset(offset)
-    )
-    return [turn_of(row) for row in tx.execute(query)]
+    query = select(turns).where(turns.c.session_id == session_id).order_by(turns.c.number)
+    return [turn_of(row) for row in tx.execute(query.limit(limit).offset(offset))]
 
 
 def recent(
@@ -160,37 +120,28 @@ def ask_anew(tx: Transaction, session_id: SessionId) -> None:
     tx.execute(update(turns).where(unanswered).values(model=None))
 
 
-_CURRENT = (
+_CURRENT = Prepared(
     select(turns)
     .where(turns.c.session_id == bindparam("session"), turns.c.status.in_(_OPEN))
     .order_by(turns.c.number)
-    .limit(1)
 )
 
 
 def current(tx: Transaction, session_id: SessionId) -> Turn | None:
     """The first turn of a session that has not ended: running, waiting, or next in line."""
-    row = tx.execute(_CURRENT, {"session": session_id}).first()
+    row = tx.first(_CURRENT, {"session": session_id})
     return None if row is None else turn_of(row)
 
 
 def last(tx: Transaction, session_id: SessionId) -> Turn | None:
-    """The newest turn of a session."""
-    query = (
-        select(turns)
-        .where(turns.c.session_id == session_id)
-        .order_by(turns.c.number.desc())
-        .limit(1)
-    )
-    row = tx.execute(query).first()
+    """The newest turn of a session, but for messages that another one answers."""
+    own = turns.c.status != TurnStatus.STEERED
+    query = select(turns).where(turns.c.session_id == session_id, own)
+    row = tx.execute(query.order_by(turns.c.number.desc()).limit(1)).first()
     return None if row is None else turn_of(row)
 
 
-_CLAIM = Prepared(
-    update(turns)
-    .where(turns.c.id == bindparam("turn"))
-    .values(status=bindparam("new_status"), attempts=bindparam("new_attempts"))
-)
+_CLAIM = update_by_id(turns, ["status", "attempts", "steer"])
 
 
 def claim(tx: Transaction, turn_id: TurnId) -> Turn | None:
@@ -205,25 +156,35 @@ def claim(tx: Transaction, turn_id: TurnId) -> Turn | None:
     first = current(tx, turn.session_id)
     if first is None or first.id != turn_id:
         return None
-    claimed = replace(turn, status=TurnStatus.RUNNING, attempts=turn.attempts + 1)
-    tx.run(
-        _CLAIM,
-        {"turn": turn_id, "new_status": claimed.status, "new_attempts": claimed.attempts},
-    )
+    attempts = turn.attempts + 1
+    claimed = replace(turn, status=TurnStatus.RUNNING, attempts=attempts, steer=False)
+    tx.run(_CLAIM, new_values(turn_id, status=claimed.status, attempts=attempts, steer=False))
     return claimed
 
 
-_MOVE = Prepared(
-    update(turns)
-    .where(turns.c.id == bindparam("turn"))
-    .values(
-        status=bindparam("new_status"),
-        error=bindparam("new_error"),
-        ended_at=bindparam("new_end"),
-        answer=bindparam("new_answer"),
-        attempts=bindparam("new_attempts"),
+_LINE = Prepared(
+    select(turns)
+    .where(
+        turns.c.status == literal_column(f"'{TurnStatus.QUEUED}'", String),
+        turns.c.session_id == bindparam("session"),
+        turns.c.steer == bindparam("steer"),
     )
+    .order_by(turns.c.number)
 )
+
+
+def steering(tx: Transaction, session_id: SessionId) -> list[Turn]:
+    """The messages that wait for the next step of the turn that runs, in order."""
+    return [turn_of(row) for row in tx.all(_LINE, {"session": session_id, "steer": True})]
+
+
+def steer(tx: Transaction, given: Sequence[Turn], now: datetime) -> None:
+    """Note that messages were given to the turn that runs."""
+    ended = {"status": TurnStatus.STEERED, "ended_at": now}
+    tx.execute(update(turns).where(turns.c.id.in_([turn.id for turn in given])).values(ended))
+
+
+_MOVE = update_by_id(turns, ["status", "error", "ended_at", "answer", "attempts"])
 
 
 def move(
@@ -237,27 +198,21 @@ def move(
 ) -> None:
     """Change a turn's status along a legal transition.
 
-    Args:
-        tx: The transaction in which the turn was read.
-        turn: The turn as it is.
-        status: What it becomes.
-        now: When.
-        answer: Its answer; the one it has when None.
-        error: Why it ended early.
+    The turn is as it was read in this transaction; it keeps its answer where none is given.
     """
     if status not in MAY_BECOME[turn.status]:
         raise Busy(f"A turn that is {turn.status} cannot become {status}.")
     tx.run(
         _MOVE,
-        {
-            "turn": turn.id,
-            "new_status": status,
-            "new_error": tx.redact(error),
-            "new_end": microseconds(now) if status.ended else None,
-            "new_answer": turn.answer if answer is None else tx.redact(answer),
+        new_values(
+            turn.id,
+            status=status,
+            error=tx.redact(error),
+            ended_at=microseconds(now) if status.ended else None,
+            answer=turn.answer if answer is None else tx.redact(answer),
             # Whoever asks for a turn again gives it all its attempts.
-            "new_attempts": 0 if status is TurnStatus.QUEUED else turn.attempts,
-        },
+            attempts=0 if status is TurnStatus.QUEUED else turn.attempts,
+        ),
     )
 
 
@@ -266,37 +221,13 @@ def release(tx: Transaction, turn_id: TurnId) -> None:
     tx.execute(update(turns).where(turns.c.id == turn_id).values(attempts=turns.c.attempts - 1))
 
 
-_SPEND = Prepared(
-    update(turns)
-    .where(turns.c.id == bindparam("turn"))
-    .values(
-        steps=bindparam("new_steps"),
-        tool_calls=bindparam("new_tool_calls"),
-        input_tokens=bindparam("new_input"),
-        output_tokens=bindparam("new_output"),
-        cost=bindparam("new_cost"),
-        seconds=bindparam("new_seconds"),
-        # A turn that gets on is not in a loop of deaths.
-        attempts=bindparam("new_attempts"),
-    )
-)
+_SPEND = update_by_id(turns, [*_SPENT, "attempts"])
 
 
 def spend(tx: Transaction, turn_id: TurnId, spent: Spent) -> None:
     """Write down what a turn has used so far."""
-    tx.run(
-        _SPEND,
-        {
-            "turn": turn_id,
-            "new_steps": spent.steps,
-            "new_tool_calls": spent.tool_calls,
-            "new_input": spent.input_tokens,
-            "new_output": spent.output_tokens,
-            "new_cost": nanodollars(spent.cost),
-            "new_seconds": spent.seconds,
-            "new_attempts": 1,
-        },
-    )
+    # A turn that gets on is not in a loop of deaths.
+    tx.run(_SPEND, new_values(turn_id, attempts=1, **stored_values(turns, spent)))
 
 
 def renew(tx: Transaction, turn_id: TurnId) -> None:
@@ -304,16 +235,91 @@ def renew(tx: Transaction, turn_id: TurnId) -> None:
     tx.execute(update(turns).where(turns.c.id == turn_id).values(renewals=turns.c.renewals + 1))
 
 
-_BEFORE = (
+_BEFORE = Prepared(
     select(turns)
-    .where(turns.c.session_id == bindparam("session"), turns.c.number < bindparam("number"))
+    .where(
+        turns.c.session_id == bindparam("session"),
+        turns.c.number < bindparam("number"),
+        turns.c.status != literal_column(f"'{TurnStatus.STEERED}'", String),
+    )
     .order_by(turns.c.number.desc())
-    .limit(1)
 )
 
 
 def before(tx: Transaction, turn: Turn) -> Turn | None:
-    """The turn that came before another in its session."""
-    key = {"session": turn.session_id, "number": turn.number}
-    row = tx.execute(_BEFORE, key).first()
+    """The turn that came before another in its session, with a log of its own."""
+    row = tx.first(_BEFORE, {"session": turn.session_id, "number": turn.number})
     return None if row is None else turn_of(row)
+
+
+KEPT = timedelta(days=7)
+"""How long a key is known."""
+
+
+def find(tx: Transaction, owner: str, key: str, digest: str) -> TurnId | None:
+    """The turn that a request began; None if nobody has asked under this key.
+
+    Raises:
+        UsageError: The key was used for another request.
+    """
+    row = tx.execute(
+        select(requests).where(requests.c.owner == owner, requests.c.key == key)
+    ).first()
+    if row is None:
+        return None
+    if row.digest != digest:
+        raise UsageError(
+            "The idempotency key was used for another request.", hint="Use a new key for it."
+        )
+    return TurnId(row.turn_id)
+
+
+def keep(
+    tx: Transaction, owner: str, key: str, digest: str, turn_id: TurnId, now: datetime
+) -> None:
+    """Remember which turn a request began, and forget old keys."""
+    tx.execute(delete(requests).where(requests.c.at < now - KEPT))
+    tx.execute(
+        insert(requests),
+        {"owner": owner, "key": key, "digest": digest, "turn_id": turn_id, "at": now},
+    )
+
+
+def keep_conversation(tx: Transaction, owner: str, digest: str, turn: Turn, now: datetime) -> None:
+    """Remember which turn a conversation ended with; the newest of those that sound alike."""
+    tx.execute(
+        insert(conversations).prefix_with("OR REPLACE"),
+        row_values(conversations, turn, owner=owner, digest=digest, turn_id=turn.id, at=now),
+    )
+
+
+def find_conversation(tx: Transaction, owner: str, digest: str) -> TurnId | None:
+    """The turn that a conversation ended with."""
+    query = select(conversations.c.turn_id).where(
+        conversations.c.owner == owner, conversations.c.digest == digest
+    )
+    found = tx.execute(query).scalar()
+    return None if found is None else TurnId(found)
+
+
+def begun_under(tx: Transaction, owner: str, key: str) -> TurnId | None:
+    """The turn that a request began under a key, whatever it asked for."""
+    query = select(requests.c.turn_id).where(requests.c.owner == owner, requests.c.key == key)
+    found = tx.execute(query).scalar()
+    return None if found is None else TurnId(found)
+
+
+def waiting_for(tx: Transaction, owner: str, call_ids: Sequence[str]) -> list[Turn]:
+    """An owner's turns that wait, with a call of such an id that waits, too."""
+    query = (
+        select(turns)
+        .join(tool_calls, tool_calls.c.turn_id == turns.c.id)
+        .where(
+            turns.c.owner == owner,
+            turns.c.status == TurnStatus.WAITING,
+            tool_calls.c.state == CallState.WAITING,
+            tool_calls.c.call_id.in_(call_ids),
+        )
+        .distinct()
+    )
+    return [turn_of(row) for row in tx.execute(query)]

@@ -1,4 +1,4 @@
-"""Usage: what each model request took and cost."""
+"""Usage: what each model request took and cost, and how much is stored."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -7,30 +7,16 @@ from typing import Literal
 
 from sqlalchemy import BigInteger, func, insert, select, type_coerce
 
+from long_running_agents.domain.approval import ApprovalState
 from long_running_agents.domain.budget import Usage
 from long_running_agents.domain.ids import SessionId, TurnId
+from long_running_agents.domain.memory import MemoryKind
 from long_running_agents.domain.session import MINE
-from long_running_agents.store.database import Transaction
-from long_running_agents.store.prepared import Prepared
-from long_running_agents.store.tables import microseconds, nanodollars, usage
+from long_running_agents.store.database import Prepared, Transaction
+from long_running_agents.store.sql import row_reader, stored_values
+from long_running_agents.store.tables import approvals, memories, sessions, usage
 
-_RECORD = Prepared(
-    insert(usage),
-    [
-        "session_id",
-        "turn_id",
-        "step",
-        "model",
-        "input_tokens",
-        "output_tokens",
-        "cache_read_tokens",
-        "cache_write_tokens",
-        "cost",
-        "estimated",
-        "at",
-        "owner",
-    ],
-)
+_RECORD = Prepared(insert(usage), usage.c.keys()[1:])
 
 
 def record(
@@ -47,25 +33,21 @@ def record(
     """Write down one request."""
     tx.run(
         _RECORD,
-        {
-            "session_id": session_id,
-            "turn_id": turn_id,
-            "step": step,
-            "model": model,
-            "input_tokens": used.input_tokens,
-            "output_tokens": used.output_tokens,
-            "cache_read_tokens": used.cache_read_tokens,
-            "cache_write_tokens": used.cache_write_tokens,
-            "cost": None if used.cost is None else nanodollars(used.cost),
-            "estimated": used.estimated,
-            "at": microseconds(now),
-            "owner": owner,
-        },
+        stored_values(
+            usage,
+            used,
+            session_id=session_id,
+            turn_id=turn_id,
+            step=step,
+            model=model,
+            at=now,
+            owner=owner,
+        ),
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Total:
+class UsageTotal:
     """Requests, tokens and money over some time."""
 
     requests: int
@@ -74,18 +56,21 @@ class Total:
     cost: Decimal | None
 
 
-def total(tx: Transaction, *, session_id: SessionId | None = None) -> Total:
+_TOTALS = (
+    func.count().label("requests"),
+    func.coalesce(func.sum(usage.c.input_tokens), 0).label("input_tokens"),
+    func.coalesce(func.sum(usage.c.output_tokens), 0).label("output_tokens"),
+    func.sum(usage.c.cost).label("cost"),
+)
+_total = row_reader(UsageTotal)
+
+
+def total(tx: Transaction, *, session_id: SessionId | None = None) -> UsageTotal:
     """Sum up what was used, by one session or by all."""
-    query = select(
-        func.count(),
-        func.coalesce(func.sum(usage.c.input_tokens), 0),
-        func.coalesce(func.sum(usage.c.output_tokens), 0),
-        func.sum(usage.c.cost),
-    )
+    query = select(*_TOTALS)
     if session_id is not None:
         query = query.where(usage.c.session_id == session_id)
-    requests, tokens_in, tokens_out, cost = tx.execute(query).one()
-    return Total(requests=requests, input_tokens=tokens_in, output_tokens=tokens_out, cost=cost)
+    return _total(tx.execute(query).one())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +79,7 @@ class Share:
 
     key: str
     """The model, the session, or the moment, as microseconds."""
-    total: Total
+    total: UsageTotal
 
 
 _QUARTER = 15 * 60 * 1_000_000
@@ -108,23 +93,36 @@ def shares(
     quarter = type_coerce(usage.c.at, BigInteger) // _QUARTER * _QUARTER
     key = {"model": usage.c.model, "session": usage.c.session_id, "time": quarter}[by]
     query = (
-        select(
-            key,
-            func.count(),
-            func.sum(usage.c.input_tokens),
-            func.sum(usage.c.output_tokens),
-            func.sum(usage.c.cost),
-        )
+        select(key, *_TOTALS)
         .where(usage.c.owner == owner)
         .group_by(key)
         .order_by(func.max(usage.c.id).desc())
     )
     if since is not None:
         query = query.where(usage.c.at >= since)
-    return [
-        Share(
-            key=str(row[0]),
-            total=Total(requests=row[1], input_tokens=row[2], output_tokens=row[3], cost=row[4]),
-        )
-        for row in tx.execute(query)
-    ]
+    return [Share(key=str(row[0]), total=_total(row)) for row in tx.execute(query)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Census:
+    """How much there is."""
+
+    sessions: int
+    open_approvals: int
+    memories: dict[MemoryKind, int]
+    """Current ones, by kind."""
+
+
+def taken(tx: Transaction) -> Census:
+    """Count everything."""
+    asked = select(func.count()).where(approvals.c.state == ApprovalState.OPEN)
+    current = (
+        select(memories.c.kind, func.count())
+        .where(memories.c.valid_to.is_(None))
+        .group_by(memories.c.kind)
+    )
+    return Census(
+        sessions=tx.execute(select(func.count()).select_from(sessions)).scalar_one(),
+        open_approvals=tx.execute(asked).scalar_one(),
+        memories={MemoryKind(kind): count for kind, count in tx.execute(current)},
+    )

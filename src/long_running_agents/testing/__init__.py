@@ -9,18 +9,17 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from long_running_agents.testing.apps import make_app
-    from long_running_agents.testing.fake_embedder import FakeEmbedder
+    from long_running_agents.testing.embedder import FakeEmbedder
     from long_running_agents.testing.frozen_clock import FrozenClock
-    from long_running_agents.testing.model_process import scripted_process
-    from long_running_agents.testing.model_server import ScriptedServer
-    from long_running_agents.testing.quirks import Quirk
-    from long_running_agents.testing.reply import (
+    from long_running_agents.testing.script import (
         CutStream,
         Failure,
         Hang,
         MalformedJson,
+        Quirk,
         Reply,
+        Rule,
+        Script,
         Status,
         ToolCall,
         call,
@@ -31,8 +30,12 @@ if TYPE_CHECKING:
         hang,
         say,
     )
-    from long_running_agents.testing.script import Rule, Script
-    from long_running_agents.testing.scripted_model import ScriptedModel, ScriptUsedUpError
+    from long_running_agents.testing.scripted_model import (
+        ScriptedModel,
+        ScriptUsedUpError,
+        make_app,
+    )
+    from long_running_agents.testing.scripted_server import ScriptedServer, scripted_process
 
 __all__ = [
     "CutStream",
@@ -61,40 +64,16 @@ __all__ = [
     "scripted_process",
 ]
 
-# Names are imported when they are used: a test that needs a clock need not load a web server.
-_MODULES: dict[str, tuple[str, ...]] = {
-    "apps": ("make_app",),
-    "fake_embedder": ("FakeEmbedder",),
-    "frozen_clock": ("FrozenClock",),
-    "model_process": ("scripted_process",),
-    "model_server": ("ScriptedServer",),
-    "quirks": ("Quirk",),
-    "reply": (
-        "CutStream",
-        "Failure",
-        "Hang",
-        "MalformedJson",
-        "Reply",
-        "Status",
-        "ToolCall",
-        "call",
-        "calls",
-        "cut",
-        "fail",
-        "garbage",
-        "hang",
-        "say",
-    ),
-    "script": ("Rule", "Script"),
-    "scripted_model": ("ScriptedModel", "ScriptUsedUpError"),
-}
-_HOMES = {name: module for module, names in _MODULES.items() for name in names}
+# Imported when a name is used, the light ones first: a test that needs a clock need not load more.
+_MODULES = ("script", "frozen_clock", "scripted_server", "embedder", "scripted_model")
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    if name in __all__:
+        for module in _MODULES:
+            if hasattr(found := import_module(f"{__name__}.{module}"), name):
+                return getattr(found, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

@@ -1,100 +1,234 @@
-"""Which reply a scripted model gives to which message."""
+"""What a scripted model replies to which message, and how its server departs from the protocol."""
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields
-from typing import Any, TypeAlias, TypeVar, cast
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, dataclass, field, fields
+from enum import StrEnum, auto
+from itertools import pairwise
+from typing import Annotated, Any, Literal, TypeAlias, TypedDict, Unpack, cast
 
-from long_running_agents.testing.reply import (
-    CutStream,
-    Failure,
-    Hang,
-    MalformedJson,
-    Reply,
-    Status,
-    ToolCall,
-    call,
-    calls,
-    cut,
-    fail,
-    garbage,
-    hang,
-    say,
-)
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
-__all__ = [
-    "CutStream",
-    "Failure",
-    "Hang",
-    "MalformedJson",
-    "Message",
-    "Reply",
-    "Rule",
-    "Script",
-    "ServedFailures",
-    "Status",
-    "ToolCall",
-    "call",
-    "calls",
-    "cut",
-    "fail",
-    "garbage",
-    "hang",
-    "say",
-]
+_WORD = re.compile(r"\S+\s*|\s+")
+_CHARACTERS_PER_TOKEN = 4
+_ARGUMENT_PIECES = 2
+_FAILED = "The scripted model was told to fail."
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """One tool the model asks for."""
+
+    tool: str
+    """The tool's name."""
+    args: dict[str, object] = field(default_factory=dict[str, object])
+    """Its arguments."""
+    id: str | None = None
+    """The call's id; a fresh one is minted for every serving when it is missing."""
+
+    def argument_pieces(self) -> list[str]:
+        """The arguments as JSON text, in the pieces they are streamed in."""
+        return split(json.dumps(self.args), _ARGUMENT_PIECES)
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """The server answers with an HTTP error."""
+
+    code: int
+    """The HTTP status, 400 to 599."""
+    message: str = _FAILED
+    """What the error says."""
+    retry_after: float | None = None
+    """The seconds that the server asks the client to wait."""
+    kind: Literal["status"] = field(default="status", kw_only=True, repr=False)
+
+    def __post_init__(self) -> None:
+        if not 400 <= self.code <= 599:  # noqa: PLR2004 - the range of HTTP errors
+            raise ValueError(f"Status {self.code} is not an HTTP error: expected 400 to 599.")
+
+
+@dataclass(frozen=True, slots=True)
+class CutStream:
+    """The connection dies after some chunks, or in mid-body when nothing is streamed."""
+
+    after_chunks: int
+    """How many chunks of thinking, text and calls arrive whole."""
+    kind: Literal["cut_stream"] = field(default="cut_stream", kw_only=True, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.after_chunks < 0:
+            raise ValueError(
+                f"A stream cannot be cut after {self.after_chunks} chunks: expected 0 or more."
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class MalformedJson:
+    """The server answers with JSON that does not parse."""
+
+    kind: Literal["malformed_json"] = field(default="malformed_json", kw_only=True, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Hang:
+    """The server says nothing until the client goes away."""
+
+    kind: Literal["hang"] = field(default="hang", kw_only=True, repr=False)
+
+
+Failure: TypeAlias = Status | CutStream | MalformedJson | Hang
+_AnyFailure: TypeAlias = Annotated[Failure, Field(discriminator="kind")]
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """One answer of the model: thinking, text and calls, with its timing or its failure."""
+
+    text: str = ""
+    """What the model says."""
+    calls: tuple[ToolCall, ...] = ()
+    """The tools it asks for, all at once."""
+    thinking: str = ""
+    """What it thinks before that."""
+    delay: float = 0.0
+    """Seconds before the first byte."""
+    chunk_delay: float = 0.0
+    """Seconds between two chunks of a stream."""
+    chunks: int | None = None
+    """How many chunks the text is streamed in; one per word when missing."""
+    failure: _AnyFailure | None = None
+    """How the reply fails, if it does."""
+    times: int | None = 1
+    """How often a failure is served before the next reply takes its place; None is for ever."""
+    input_tokens: int | None = None
+    """The tokens reported for the request; estimated when missing."""
+    output_tokens: int | None = None
+    """The tokens reported for the reply; estimated when missing."""
+
+    def __post_init__(self) -> None:
+        for name in ("delay", "chunk_delay"):
+            if getattr(self, name) < 0:
+                raise ValueError(
+                    f"A reply's {name} is {getattr(self, name)}: expected 0 or more seconds."
+                )
+        for name in ("chunks", "times"):
+            value: int | None = getattr(self, name)
+            if value is not None and value < 1:
+                raise ValueError(f"A reply's {name} is {value}: expected 1 or more, or none.")
+
+    def text_chunks(self) -> list[str]:
+        """The text in the pieces it is streamed in."""
+        return split(self.text, self.chunks)
+
+    def estimated_tokens(self) -> int:
+        """The tokens of the reply: those given, or a guess from its length."""
+        if self.output_tokens is not None:
+            return self.output_tokens
+        calls = sum(len(call.tool) + len(str(call.args)) for call in self.calls)
+        return estimate_tokens(len(self.text) + len(self.thinking) + calls)
+
+
+class ReplyOptions(TypedDict, total=False):
+    """What `say` accepts beside the text."""
+
+    calls: tuple[ToolCall, ...]
+    thinking: str
+    delay: float
+    chunk_delay: float
+    chunks: int | None
+    input_tokens: int | None
+    output_tokens: int | None
+
+
+def say(text: str, /, **options: Unpack[ReplyOptions]) -> Reply:
+    """A reply with a text."""
+    return Reply(text=text, **options)
+
+
+def call(tool: str, /, **args: object) -> Reply:
+    """A reply that asks for one tool."""
+    return Reply(calls=(ToolCall(tool, args),))
+
+
+def calls(*items: Reply | ToolCall) -> Reply:
+    """A reply that asks for several tools at once.
+
+    Raises:
+        ValueError: An item is a reply with more to it than calls.
+    """
+    merged: list[ToolCall] = []
+    for item in items:
+        if isinstance(item, ToolCall):
+            merged.append(item)
+        elif item.calls and item == Reply(calls=item.calls):
+            merged.extend(item.calls)
+        else:
+            raise ValueError(
+                f"{item!r} cannot join parallel calls: expected ToolCall(…) or call(…)."
+            )
+    if not merged:
+        raise ValueError("calls() was given no call: expected calls(call('a'), call('b'), …).")
+    return Reply(calls=tuple(merged))
+
+
+def fail(
+    status: int,
+    retry_after: float | None = None,
+    message: str = _FAILED,
+    *,
+    times: int | None = 1,
+) -> Reply:
+    """A reply that is an HTTP error."""
+    return Reply(failure=Status(status, message, retry_after), times=times)
+
+
+def cut(
+    after_chunks: int,
+    text: str = "This answer breaks off before its end.",
+    *,
+    times: int | None = 1,
+) -> Reply:
+    """A reply whose connection dies in the middle."""
+    return Reply(text=text, failure=CutStream(after_chunks), times=times)
+
+
+def garbage(*, times: int | None = 1) -> Reply:
+    """A reply that is not JSON."""
+    return Reply(failure=MalformedJson(), times=times)
+
+
+def hang(*, times: int | None = 1) -> Reply:
+    """A reply that never comes."""
+    return Reply(failure=Hang(), times=times)
+
+
+def split(text: str, pieces: int | None = None) -> list[str]:
+    """The text in that many nearly equal pieces, or in words, losing no character."""
+    if not text:
+        return []
+    if pieces is None:
+        return _WORD.findall(text)
+    count = min(pieces, len(text))
+    bounds = [len(text) * number // count for number in range(count + 1)]
+    return [text[start:end] for start, end in pairwise(bounds)]
+
+
+def estimate_tokens(characters: int) -> int:
+    """A guess at the tokens in that many characters."""
+    return -(-characters // _CHARACTERS_PER_TOKEN)
+
 
 Message: TypeAlias = Mapping[str, Any]
 """One chat message in OpenAI's shape."""
 
 _UNSCRIPTED = say("I have no script for this.")
-_FAILURES: dict[str, type[Failure]] = {
-    "status": Status,
-    "cut_stream": CutStream,
-    "malformed_json": MalformedJson,
-    "hang": Hang,
-}
-_FAILURE_KINDS = {kind: name for name, kind in _FAILURES.items()}
-_NUMBER = (int, float)
-_ABSENT = type(None)
-_FORMS: dict[str, tuple[type, ...]] = {
-    "tool": (str,),
-    "args": (dict,),
-    "id": (str, _ABSENT),
-    "code": (int,),
-    "message": (str,),
-    "retry_after": (*_NUMBER, _ABSENT),
-    "after_chunks": (int,),
-    "text": (str,),
-    "calls": (list,),
-    "thinking": (str,),
-    "delay": _NUMBER,
-    "chunk_delay": _NUMBER,
-    "chunks": (int, _ABSENT),
-    "failure": (dict, _ABSENT),
-    "times": (int, _ABSENT),
-    "input_tokens": (int, _ABSENT),
-    "output_tokens": (int, _ABSENT),
-    "when": (str,),
-    "replies": (list,),
-    "rules": (list,),
-}
-_Made = TypeVar("_Made", bound="Script | Rule | Reply | ToolCall | Failure")
 
 
-class ServedFailures:
-    """How often each failure of a script was served, so that it can end."""
-
-    def __init__(self) -> None:
-        self._counts: dict[tuple[int, int, str], int] = {}
-
-    def spent(self, key: tuple[int, int, str], reply: Reply) -> bool:
-        """Whether the failure has been served as often as it asks for."""
-        return reply.times is not None and self._counts.get(key, 0) >= reply.times
-
-    def count(self, key: tuple[int, int, str]) -> None:
-        """Note one serving."""
-        self._counts[key] = self._counts.get(key, 0) + 1
+ServedFailures: TypeAlias = Counter[tuple[int, int, str]]
+"""How often each failure of a script was served, so that it can end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +258,9 @@ class Script:
     A client that restarts and resends its history is therefore given the same reply again.
     """
 
+    # Written by hand: what is misspelt or of another type is refused.
+    __pydantic_config__ = ConfigDict(strict=True, extra="forbid")
+
     rules: tuple[Rule, ...]
     """The rules; the first that matches the last user message is used."""
 
@@ -141,7 +278,9 @@ class Script:
         text, steps = _position(messages)
         for number, rule in enumerate(self.rules):
             if re.search(rule.when, text):
-                return _next(rule, steps, (number, text), served or ServedFailures())
+                return _next(
+                    rule, steps, (number, text), ServedFailures() if served is None else served
+                )
         return _UNSCRIPTED
 
     def to_json(self) -> str:
@@ -160,12 +299,13 @@ class Script:
             ValueError: The text is not a script; the message says where and what is expected.
         """
         try:
-            data = json.loads(text)
-        except ValueError as error:
-            raise ValueError(f"The script is not JSON: {error}.") from error
-        script = _checked(data, _names(cls), "The script")
-        _collect(script, "rules", "rules", _rule)
-        return _made(cls, script, "The script")
+            return TypeAdapter(cls).validate_json(text)
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            steps = [f"[{each}]" if isinstance(each, int) else f".{each}" for each in first["loc"]]
+            raise ValueError(
+                f"The script{''.join(steps)} is not understood: {first['msg']}."
+            ) from error
 
 
 def _position(messages: Sequence[Message]) -> tuple[str, int]:
@@ -198,8 +338,8 @@ def _next(rule: Rule, steps: int, place: tuple[int, str], served: ServedFailures
             steps -= 1
             continue
         key = (place[0], index, place[1])
-        if steps == 0 and not served.spent(key, reply):
-            served.count(key)
+        if steps == 0 and (reply.times is None or served[key] < reply.times):
+            served[key] += 1
             return reply
     return rule.replies[-1]
 
@@ -209,89 +349,84 @@ def _plain(value: Reply | ToolCall | Failure) -> dict[str, object]:
     for item in fields(value):
         content = getattr(value, item.name)
         default = item.default if item.default_factory is MISSING else item.default_factory()
-        if content == default:
+        if content == default and item.name != "kind":
             continue
         if item.name == "calls":
             content = [_plain(one) for one in content]
         elif item.name == "failure":
-            content = {"kind": _FAILURE_KINDS[type(content)], **_plain(content)}
+            content = _plain(content)
         plain[item.name] = content
     return plain
 
 
-def _rule(data: object, where: str) -> Rule:
-    rule = _checked(data, _names(Rule), where)
-    _collect(rule, "replies", f"{where}.replies", _reply)
-    return _made(Rule, rule, where)
+class Quirk(StrEnum):
+    """One way in which a server that calls itself OpenAI-compatible is not."""
 
-
-def _reply(data: object, where: str) -> Reply:
-    reply = _checked(data, _names(Reply), where)
-    _collect(reply, "calls", f"{where}.calls", _tool_call)
-    if reply.get("failure") is not None:
-        reply["failure"] = _failure(reply["failure"], f"{where}.failure")
-    return _made(Reply, reply, where)
-
-
-def _tool_call(data: object, where: str) -> ToolCall:
-    return _made(ToolCall, _checked(data, _names(ToolCall), where), where)
-
-
-def _collect(
-    owner: dict[str, Any], name: str, where: str, read: Callable[[object, str], object]
-) -> None:
-    if name in owner:
-        items = enumerate(owner[name])
-        owner[name] = tuple(read(item, f"{where}[{number}]") for number, item in items)
-
-
-def _failure(data: dict[str, Any], where: str) -> Failure:
-    kind = _FAILURES.get(str(data.get("kind")))
-    if kind is None:
-        raise ValueError(
-            f"{where} has the kind {data.get('kind')!r}: expected {', '.join(_FAILURES)}."
-        )
-    rest = {name: value for name, value in data.items() if name != "kind"}
-    return _made(kind, _checked(rest, _names(kind), where), where)
-
-
-def _names(kind: type[_Made]) -> tuple[str, ...]:
-    return tuple(item.name for item in fields(kind))
-
-
-def _required(kind: type[_Made]) -> tuple[str, ...]:
-    given = [item for item in fields(kind) if item.default is MISSING]
-    return tuple(item.name for item in given if item.default_factory is MISSING)
-
-
-def _checked(data: object, names: tuple[str, ...], where: str) -> dict[str, Any]:
-    if not isinstance(data, dict):
-        # The text is wrong, not the caller: a ValueError, as for all that it can hold.
-        raise ValueError(  # noqa: TRY004
-            f"{where} is {data!r}: expected an object with {', '.join(names)}."
-        )
-    checked = cast("dict[str, Any]", data)
-    for name, value in checked.items():
-        if name not in names:
-            raise ValueError(
-                f"{where} has the unknown field {name!r}: expected {', '.join(names)}."
-            )
-        # True is an int to Python, never to the person who wrote it.
-        if not isinstance(value, _FORMS[name]) or isinstance(value, bool):
-            forms = " or ".join(
-                "null" if form is _ABSENT else form.__name__ for form in _FORMS[name]
-            )
-            raise ValueError(  # noqa: TRY004 - as above
-                f"{where}.{name} is {value!r}: expected {forms}."
-            )
-    return dict(checked)
-
-
-def _made(kind: type[_Made], values: Mapping[str, Any], where: str) -> _Made:
-    missing = [name for name in _required(kind) if name not in values]
-    if missing:
-        raise ValueError(f"{where} lacks {', '.join(missing)}.")
-    try:
-        return kind(**values)
-    except ValueError as error:
-        raise ValueError(f"{where}: {error}") from error
+    EMPTY_CALL_ID = auto()
+    """Every call has the id ""; a history that sends an empty id back is refused with 500."""
+    MISSING_CALL_ID = auto()
+    """No call has an id; a history that sends an empty id back is refused with 500."""
+    EMPTY_TOOL_CALLS_LIST = auto()
+    """Messages and deltas without calls carry `tool_calls: []`."""
+    BLANK_LATER_NAMES = auto()
+    """Streamed argument deltas carry the name "" again."""
+    NAME_IN_PARTS = auto()
+    """A streamed tool name arrives in two deltas."""
+    NO_CALL_INDEX = auto()
+    """Streamed calls have no index; each comes whole in one delta."""
+    SAME_CALL_INDEX = auto()
+    """Streamed parallel calls all have the index 0."""
+    ARGUMENTS_AS_OBJECT = auto()
+    """Arguments are a JSON object, not JSON text."""
+    ARGUMENTS_NULL = auto()
+    """A call without arguments has `arguments: null`."""
+    ARGUMENTS_ABSENT = auto()
+    """A call without arguments has no `arguments` at all."""
+    STOP_WITH_CALLS = auto()
+    """The finish reason is "stop" although there are calls."""
+    CHANGING_CHUNK_IDS = auto()
+    """Every chunk of a stream has another id."""
+    CALLS_AS_TEXT_FENCE = auto()
+    """Calls are written into the content as fenced JSON."""
+    CALLS_AS_TEXT_TAG = auto()
+    """Calls are written into the content inside `<tool_call>` tags."""
+    CALLS_AS_TEXT_FUNCTION = auto()
+    """Calls are written into the content as `<function=name>`."""
+    THINK_IN_CONTENT = auto()
+    """Thinking is written into the content inside `<think>` tags."""
+    ANSWER_IN_REASONING = auto()
+    """The answer is misfiled in `reasoning_content`; the content is empty."""
+    CONTENT_AND_THINKING_REFUSED = auto()
+    """An assistant message with calls, content and thinking is refused with 500."""
+    CONTENT_NULL_REFUSED = auto()
+    """A message with `content: null`, or without content, is refused with 400."""
+    STRICT_ROLES = auto()
+    """A history whose roles do not alternate is refused with 400."""
+    NO_SYSTEM_ROLE = auto()
+    """A system message is refused with 400."""
+    ONE_SYSTEM_MESSAGE = auto()
+    """A second system message, or one that does not come first, is refused with 400."""
+    UNANSWERED_CALL_REFUSED = auto()
+    """A call in the history without its tool result is refused with 400."""
+    EMPTY_ASSISTANT_REFUSED = auto()
+    """A history that ends with an empty assistant message is refused with 400."""
+    TOOLS_REFUSED = auto()
+    """A request with tools is refused with 400."""
+    TOOL_CHOICE_REFUSED = auto()
+    """A request with `tool_choice: "auto"` is refused with 400."""
+    AUTO_CHOICE_IMPLIED = auto()
+    """Tools without a `tool_choice` are refused with 400: the server was started without them."""
+    REQUIRED_CHOICE_REFUSED = auto()
+    """A request with `tool_choice: "required"` is refused with 400."""
+    SCHEMA_NOT_ENFORCED = auto()
+    """A demanded JSON answer comes inside prose and a fence."""
+    SCHEMA_KEYWORDS_REFUSED = auto()
+    """A schema with references, or alternatives that are only `required`, is refused with 400."""
+    SILENT_TRUNCATION = auto()
+    """The start of a long history is cut off to fit 4096 tokens, without a word."""
+    NO_STREAMED_CALLS = auto()
+    """A streamed reply with calls is empty; the same request without streaming has them."""
+    STREAM_IGNORED = auto()
+    """A request for a stream is answered in one piece."""
+    NO_USAGE = auto()
+    """Usage is never reported, not even when it is asked for."""

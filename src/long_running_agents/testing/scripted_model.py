@@ -1,10 +1,11 @@
-"""A Pydantic AI model that plays a script, without a network."""
+"""A Pydantic AI model that plays a script without a network, and an app for tests to put it in."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any, TypeAlias, assert_never
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias, assert_never
 from uuid import uuid4
 
 from pydantic_ai import RunContext
@@ -34,7 +35,7 @@ from pydantic_ai.messages import (
     ToolReturnPart,
     UserPromptPart,
 )
-from pydantic_ai.models import ModelRequestParameters, StreamedResponse
+from pydantic_ai.models import Model, ModelRequestParameters, StreamedResponse
 from pydantic_ai.models.function import (
     AgentInfo,
     DeltaThinkingCalls,
@@ -49,16 +50,24 @@ from pydantic_ai.usage import RequestUsage
 
 from long_running_agents.clock import SystemClock
 from long_running_agents.domain.ports import Clock
-from long_running_agents.testing.reply import (
+from long_running_agents.testing.script import (
     CutStream,
     Hang,
     MalformedJson,
+    Message,
     Reply,
+    Script,
+    ServedFailures,
     Status,
     estimate_tokens,
     split,
 )
-from long_running_agents.testing.script import Message, Script, ServedFailures
+
+if TYPE_CHECKING:
+    from pydantic_ai.toolsets import AbstractToolset
+
+    from long_running_agents.app import App
+    from long_running_agents.tools.deps import TurnDeps
 
 ReplySource: TypeAlias = Reply | Callable[[list[ModelMessage]], Reply]
 _Delta: TypeAlias = str | DeltaToolCalls | DeltaThinkingCalls
@@ -318,3 +327,36 @@ def _prompt_text(part: UserPromptPart) -> str:
         return part.content
     texts = [item.content if isinstance(item, TextContent) else item for item in part.content]
     return "\n".join(text for text in texts if isinstance(text, str))
+
+
+@asynccontextmanager
+async def make_app(
+    home: Path,
+    *,
+    model: Model | None = None,
+    toolsets: "Sequence[AbstractToolset[TurnDeps]]" = (),
+    clock: Clock | None = None,
+    environ: Mapping[str, str] | None = None,
+    summaries: bool = False,
+    **settings: object,
+) -> AsyncGenerator["App"]:
+    """Open an app in a folder, touching nothing outside it.
+
+    Args:
+        home: The folder.
+        model: Usually a ScriptedModel.
+        toolsets: Tools beside the built-in ones.
+        clock: Usually a FrozenClock, where time matters.
+        environ: The environment the app sees; empty unless given.
+        summaries: Whether the model sums up what leaves the view, beside its script.
+        settings: Dotted keys, with ``__`` for the dot: ``agent__max_loop_iterations=3``.
+    """
+    # Much to load for those who only want a model.
+    from long_running_agents.app import open_app  # noqa: PLC0415
+    from long_running_agents.config import load  # noqa: PLC0415
+
+    flags = {key.replace("__", "."): value for key, value in settings.items()}
+    loaded = load(home=home, environ=environ or {}, flags=flags)
+    async with open_app(loaded, model=model, toolsets=toolsets, clock=clock) as app:
+        app.compactor.sums_up = summaries
+        yield app

@@ -1,35 +1,39 @@
-"""The list of toolsets: the one place where tools are registered."""
+"""The tools that a turn can be offered: built-in ones, the client's, and the list of them all."""
 
-from collections.abc import Collection, Container, Iterable
+from collections.abc import Collection, Container, Iterable, Sequence
+from copy import copy
+from dataclasses import dataclass, replace
 from functools import cache
+from typing import Any, Literal
 
-from pydantic_ai.toolsets import AbstractToolset, FunctionToolset
+from pydantic_ai.exceptions import CallDeferred
+from pydantic_ai.tools import RunContext, ToolDefinition
+from pydantic_ai.toolsets import AbstractToolset, FunctionToolset, ToolsetTool
+from pydantic_core import SchemaValidator, core_schema
+from typing_extensions import override
 
 from long_running_agents.config import Settings
+from long_running_agents.domain.skill import SkillKind
+from long_running_agents.domain.tool import Effect, Power
+from long_running_agents.domain.turn import ClientTool
 from long_running_agents.tools.code import code_tools, shell_tools
-from long_running_agents.tools.conversations import conversations
-from long_running_agents.tools.data import data_tools
-from long_running_agents.tools.deps import TurnDeps
-from long_running_agents.tools.files import file_tools
+from long_running_agents.tools.deps import CLIENT, TurnDeps, effect_of, is_foreign, powers_of
+from long_running_agents.tools.files import data_tools, file_tools
 from long_running_agents.tools.memory import memory_tools
-from long_running_agents.tools.results import results
-from long_running_agents.tools.selection import tool_search
-from long_running_agents.tools.skill_making import skill_making
-from long_running_agents.tools.skill_tools import finding
+from long_running_agents.tools.selection import lean, tool_search
+from long_running_agents.tools.sessions import conversations, pinning, results
+from long_running_agents.tools.skills import SkillTools, finding, skill_making
 from long_running_agents.tools.tasks import task_tools
 from long_running_agents.tools.web import web_tools
 
 
 @cache
-def families(*, network: bool = False) -> tuple[FunctionToolset[TurnDeps], ...]:
-    """Every toolset there is: made once, since their schemas take longer than anything else here.
-
-    Args:
-        network: Whether code in a sandbox can reach anybody.
-    """
+def families(*, network: bool) -> tuple[FunctionToolset[TurnDeps], ...]:
+    """Every toolset there is: made once, since their schemas take longer than all else here."""
     return (
         memory_tools(),
         conversations(),
+        pinning(),
         task_tools(),
         file_tools(),
         data_tools(),
@@ -43,13 +47,11 @@ def families(*, network: bool = False) -> tuple[FunctionToolset[TurnDeps], ...]:
 
 
 def reserved(toolsets: Iterable[AbstractToolset[TurnDeps]] = ()) -> frozenset[str]:
-    """The names that no skill may have: those of tools that are there without it.
-
-    Args:
-        toolsets: Tools beside the built-in ones.
-    """
+    """The names that no skill may have: those of the built-in tools, and of these."""
     own = [toolset for toolset in toolsets if isinstance(toolset, FunctionToolset)]
-    return frozenset(name for each in (*families(), finding(), *own) for name in each.tools)
+    return frozenset(
+        name for each in (*families(network=False), finding(), *own) for name in each.tools
+    )
 
 
 def built_in(
@@ -58,7 +60,9 @@ def built_in(
     allow: Container[str] | None = None,
     network: bool = False,
 ) -> FunctionToolset[TurnDeps]:
-    """All their tools as one toolset: the library prepares each toolset anew at every step.
+    """All their tools as one toolset, in the form in which a model is offered them.
+
+    One, since the library prepares each toolset anew at every step.
 
     Args:
         without: The families that are switched off, or have nothing to work with.
@@ -67,8 +71,10 @@ def built_in(
     """
     tools = FunctionToolset[TurnDeps](id="built-in")
     for family in families(network=network):
-        for tool in family.tools.values() if family.id not in without else ():
-            if allow is None or tool.name in allow:
+        for known in family.tools.values() if family.id not in without else ():
+            if allow is None or known.name in allow:
+                tool, form = copy(known), known.function_schema
+                tool.function_schema = replace(form, json_schema=lean(form.json_schema))
                 tools.add_tool(tool)
     return tools
 
@@ -85,3 +91,139 @@ def switched_on(settings: Settings) -> FunctionToolset[TurnDeps]:
     return built_in(
         without=off, allow=settings.agent.tools.allow, network=bool(settings.sandbox.network)
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedTool:
+    """A tool."""
+
+    name: str
+    family: str
+    enabled: bool
+    """Whether the settings let the model use it."""
+    effect: Effect
+    """What running it again would do, at worst."""
+    powers: frozenset[Power]
+    """What it can do beyond its own result."""
+    foreign: bool
+    """Whether its results are somebody else's words."""
+    description: str
+    parameters: dict[str, Any]
+    """The JSON Schema of its arguments."""
+
+
+def listed(settings: Settings) -> Sequence[ListedTool]:
+    """Every built-in tool, by family."""
+    on = set(switched_on(settings).tools)
+    tools = settings.agent.tools
+    helpers = finding()
+    if tools.enable.skills:
+        on |= {name for name in helpers.tools if tools.allow is None or name in tools.allow}
+    return [
+        told(tool.tool_def, family.id or "", enabled=name in on)
+        for family in (*families(network=bool(settings.sandbox.network)), helpers)
+        for name, tool in family.tools.items()
+    ]
+
+
+def told(tool: ToolDefinition, family: str, *, enabled: bool) -> ListedTool:
+    """A tool as its definition tells of it."""
+    return ListedTool(
+        name=tool.name,
+        family=family,
+        enabled=enabled,
+        effect=effect_of(tool),
+        powers=powers_of(tool),
+        foreign=is_foreign(tool),
+        description=tool.description or "",
+        parameters=tool.parameters_json_schema,
+    )
+
+
+_RETRIES = 1_000_000
+"""The step limit bounds repetitions, as for all tools."""
+
+
+class ClientTools(AbstractToolset[TurnDeps]):
+    """Offers the client's tools, and lets every call of one wait for the client.
+
+    They are not the library's external tools: those pass no middleware, and a turn that goes on
+    must find their results in the ledger like all others.
+    """
+
+    def __init__(self, tools: Sequence[ClientTool]) -> None:
+        # An object is all we check: what else the schema says is the client's to know.
+        validator = SchemaValidator(core_schema.dict_schema())
+        self._tools = {
+            tool.name: ToolsetTool[TurnDeps](
+                toolset=self,
+                tool_def=ToolDefinition(
+                    name=tool.name,
+                    description=tool.description or None,
+                    parameters_json_schema=dict(tool.schema),
+                    metadata=CLIENT,
+                ),
+                max_retries=_RETRIES,
+                args_validator=validator,
+            )
+            for tool in tools
+        }
+
+    @property
+    @override
+    def id(self) -> str:
+        return "client"
+
+    @override
+    async def get_tools(self, ctx: RunContext[TurnDeps]) -> dict[str, ToolsetTool[TurnDeps]]:
+        return self._tools
+
+    @override
+    async def call_tool(
+        self,
+        name: str,
+        tool_args: dict[str, Any],
+        ctx: RunContext[TurnDeps],
+        tool: ToolsetTool[TurnDeps],
+    ) -> Any:
+        raise CallDeferred
+
+
+ToolKind = Literal["built_in", "skill", "mcp", "client", "added"]
+"""Shipped, made, a foreign server's, brought along for the turn, or handed over by a program."""
+
+_KINDS: dict[str, ToolKind] = {
+    "built-in": "built_in",
+    "skill_tools": "skill",
+    "skill_finding": "built_in",
+    "mcp": "mcp",
+    "client": "client",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class OfferCandidate:
+    """A tool that could be offered."""
+
+    kind: ToolKind
+    definition: ToolDefinition
+
+
+async def candidates(
+    toolsets: Sequence[AbstractToolset[TurnDeps]], look: RunContext[TurnDeps]
+) -> tuple[list[OfferCandidate], list[OfferCandidate]]:
+    """The tools that a request may choose from, and the skills in use that are not among them."""
+    found: list[OfferCandidate] = []
+    bare: list[AbstractToolset[TurnDeps]] = []
+    for toolset in toolsets:
+        toolset.apply(bare.append)
+        for tool in (await toolset.get_tools(look)).values():
+            kind = _KINDS.get(tool.toolset.id or "", "added")
+            found.append(OfferCandidate(kind, tool.tool_def))
+    taken = {each.definition.name for each in found}
+    skills = next((each for each in bare if isinstance(each, SkillTools)), None)
+    if skills is None or look.deps.skills is None:
+        return found, []
+    index = await look.deps.skills.index()
+    rest = [each for each in index.of(SkillKind.FUNCTION) if each.name not in taken]
+    return found, [OfferCandidate("skill", skills.definition(each)) for each in rest]

@@ -1,28 +1,39 @@
-"""What a tool can touch."""
+"""What a tool can touch in a turn, and what a tool declares of itself: its metadata."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Protocol
 
-from long_running_agents.domain.events import Recorded
+from pydantic_ai.tools import ToolDefinition
+
+from long_running_agents.domain.events import EventEnvelope
 from long_running_agents.domain.ports import Clock
 from long_running_agents.domain.session import MINE
+from long_running_agents.domain.tool import Claim, Effect, Power
 from long_running_agents.domain.turn import Turn
-from long_running_agents.memory.memories import Memories
-from long_running_agents.sandbox.session_sandboxes import SessionSandboxes
-from long_running_agents.sandbox.workspace import Workspace
-from long_running_agents.skills.library import Library
+from long_running_agents.memory.service import MemoryService
+from long_running_agents.sandbox.manager import SessionSandboxes
+from long_running_agents.skills.library import SkillLibrary
 from long_running_agents.store.database import Database
-from long_running_agents.web.web import Web
+from long_running_agents.workspace.workspace import Workspace
 
-Tell = Callable[[str], Awaitable[None]]
-"""Says that a result holds words from somewhere outside, and from where, before it is told."""
+if TYPE_CHECKING:
+    from long_running_agents.web.web import Web
+
+
+class Tell(Protocol):
+    """Says that a result holds words from somewhere outside, and from where, before it is told."""
+
+    async def __call__(self, source: str, call_id: str = "", /) -> None:
+        """Say so; with the call whose result it is, it is known which words are meant."""
+        ...
 
 
 Consent = Callable[[str, str], Awaitable[bool]]
 """Has a person agree to what a call, by its id, turned out to need; not, if nobody is there."""
 
 
-async def _nobody(_: str) -> None:
+async def _nobody(_: str, __: str = "") -> None:
     """Nobody has to know."""
 
 
@@ -38,21 +49,23 @@ class TurnDeps:
     turn: Turn
     clock: Clock
     database: Database
-    announce: Callable[[Sequence[Recorded]], None]
-    """Ring events that a tool has stored."""
+    announce: Callable[[Sequence[EventEnvelope]], None]
+    """Publish events that a tool has stored."""
     owner: str = MINE
     agent: str = "lra"
     """What the agent is called."""
-    memories: Memories | None = None
+    memories: MemoryService | None = None
     """What is remembered; None when that is switched off."""
     workspace: Workspace | None = None
     """The agent's folder, and no way out of it."""
     sandboxes: SessionSandboxes | None = None
     """Where code runs."""
-    web: Web | None = None
-    """The web."""
-    skills: Library | None = None
+    web: "Callable[[], Web] | None" = None
+    """Gives the web: its modules are loaded when it is asked for."""
+    skills: SkillLibrary | None = None
     """Tools that were made; None when that is switched off."""
+    trusted: bool = True
+    """Whether files of which nothing is known are the user's own words."""
     taint: Tell = _nobody
     consent: Consent = _never
     looking: bool = False
@@ -63,6 +76,116 @@ MakeDeps = Callable[[Turn, Tell, Consent], TurnDeps]
 """Gives a turn what its tools can touch."""
 
 
-def for_a_look(make: MakeDeps, turn: Turn) -> TurnDeps:
+def preview_deps(make: MakeDeps, turn: Turn) -> TurnDeps:
     """What tools are told when it is only looked which of them would be offered."""
     return replace(make(turn, _nobody, _never), looking=True)
+
+
+_KEY = "effect"
+_ALIAS = "alias"
+_POWERS = "powers"
+_FOREIGN = "foreign"
+_UNLESS = "once_unless"
+_SERVER = "server"
+_CLAIM = "claim"
+CLIENT = {"client": True}
+"""Metadata for a tool that the client brought and runs itself."""
+
+
+def effect(
+    kind: Effect,
+    *,
+    alias: str = "",
+    powers: Iterable[Power] = (),
+    foreign: bool = False,
+    once_unless: Mapping[str, str] | None = None,
+) -> dict[str, Any]:
+    """Metadata for a tool: ``@tools.tool(metadata=effect(Effect.READ))``.
+
+    Args:
+        kind: What running it again would do.
+        alias: The tool that it is another name of: it can be called, and is not offered beside it.
+        powers: What else it can do.
+        foreign: Whether its results are somebody else's words, such as a page's.
+        once_unless: Arguments and their values; a call that gives another value to one of them is
+            ONCE, whatever the kind.
+    """
+    said: dict[str, Any] = {_KEY: kind}
+    if alias:
+        said[_ALIAS] = alias
+    if powers := frozenset(powers):
+        said[_POWERS] = powers
+    if foreign:
+        said[_FOREIGN] = True
+    if once_unless:
+        said[_UNLESS] = dict(once_unless)
+    return said
+
+
+def hearsay(server: str, claim: Claim | None) -> dict[str, Any]:
+    """Metadata for a tool of a foreign server, which declares nothing that would be believed."""
+    return {_SERVER: server, _CLAIM: claim}
+
+
+def _declared(tool: ToolDefinition | None) -> dict[str, Any]:
+    return (tool.metadata or {}) if tool is not None else {}
+
+
+def server_of(tool: ToolDefinition | None) -> str:
+    """The foreign server whose tool it is; empty for others."""
+    return _declared(tool).get(_SERVER, "")
+
+
+def claim_of(tool: ToolDefinition | None) -> Claim | None:
+    """What a foreign server says of a tool."""
+    return _declared(tool).get(_CLAIM)
+
+
+def code_powers(*, network: bool) -> frozenset[Power]:
+    """What a tool can do that runs code, since nobody knows what the code does."""
+    usual = frozenset({Power.EXECUTE, Power.CHANGE})
+    return usual | {Power.SEND} if network else usual
+
+
+def powers_of(tool: ToolDefinition | None) -> frozenset[Power]:
+    """What a tool declared that it can do; everything when it declared nothing of itself."""
+    said = _declared(tool)
+    if _KEY not in said:
+        return frozenset(Power)
+    return said.get(_POWERS, frozenset())
+
+
+def is_foreign(tool: ToolDefinition | None) -> bool:
+    """Whether a tool's results are somebody else's words; a tool of which nobody knows says so."""
+    said = _declared(tool)
+    return bool(said.get(_FOREIGN, _KEY not in said))
+
+
+def is_clients(tool: ToolDefinition) -> bool:
+    """Whether the client brought a tool."""
+    return bool(_declared(tool).get("client"))
+
+
+def alias_of(tool: ToolDefinition) -> str | None:
+    """The tool that a tool is another name of."""
+    return _declared(tool).get(_ALIAS)
+
+
+def effect_of(tool: ToolDefinition | None, args: Mapping[str, Any] | None = None) -> Effect:
+    """What a tool declared; ONCE when it declared nothing, because that is never wrong.
+
+    Args:
+        tool: The tool.
+        args: What it is called with; without them, the most careful of its effects.
+    """
+    said = _declared(tool)
+    if _KEY not in said:
+        return Effect.ONCE
+    unless: Mapping[str, str] = said.get(_UNLESS, {})
+    # An argument that is not given has its default, which is the harmless value.
+    harmless = (
+        not unless
+        if args is None
+        else all(args.get(name, value) == value for name, value in unless.items())
+    )
+    return Effect(said[_KEY]) if harmless else Effect.ONCE

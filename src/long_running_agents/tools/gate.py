@@ -1,4 +1,4 @@
-"""The gate every tool call passes: it runs, a person is asked, or it is refused."""
+"""The approval gate, a middleware: a tool call runs, a person is asked, or it is refused."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
@@ -9,25 +9,30 @@ from pydantic_ai.messages import ToolCallPart
 from pydantic_ai.tools import ToolDefinition
 from typing_extensions import override
 
-from long_running_agents.domain.approval import UNANSWERED, Approval, ApprovalState
-from long_running_agents.domain.call import Call
-from long_running_agents.domain.grant import Grant, Scope, scope_of
+from long_running_agents.domain.approval import (
+    UNANSWERED,
+    Approval,
+    ApprovalState,
+    Grant,
+    GrantScope,
+    scope_of,
+)
 from long_running_agents.domain.policy import (
     Allow,
     Ask,
     Decision,
     Deny,
     Occasion,
-    Rules,
-    Unattended,
+    PolicyRules,
+    Ruling,
     consented,
     decide,
     reaching,
 )
-from long_running_agents.domain.taint import Taint
-from long_running_agents.domain.tool import Power
-from long_running_agents.tools.effects import effect_of, is_foreign, powers_of
-from long_running_agents.tools.ring import Ring, Run
+from long_running_agents.domain.taint import Taint, matters
+from long_running_agents.domain.tool import GatedCall, Power
+from long_running_agents.tools.deps import claim_of, effect_of, is_foreign, powers_of, server_of
+from long_running_agents.tools.middleware import Middleware, Run
 
 
 class CallBook(Protocol):
@@ -46,8 +51,12 @@ class CallBook(Protocol):
         """The foreign words that the session has read."""
         ...
 
-    async def seen(self) -> frozenset[str]:
-        """The addresses that were named in the session."""
+    async def words(self, *, overheard: bool) -> Taint:
+        """What was said, read and overheard in the session; nothing where nothing is foreign.
+
+        Args:
+            overheard: Whether there are foreign words of which the book knows nothing.
+        """
         ...
 
     async def grants(self) -> Sequence[Grant]:
@@ -58,7 +67,7 @@ class CallBook(Protocol):
         """Store what was decided."""
         ...
 
-    async def ask(self, call_id: str, question: str, offer: Scope | None) -> None:
+    async def ask(self, call_id: str, question: str, offer: GrantScope | None) -> None:
         """Store a question, and what a lasting answer to it would cover."""
         ...
 
@@ -67,22 +76,19 @@ class CallBook(Protocol):
         ...
 
 
-class Gate(Ring):
+class Gate(Middleware):
     """Lets calls through, asks, or refuses.
 
     Asking ends the work: nothing sleeps on a person, and the question survives a restart. When
     the turn goes on, the same call comes by again and finds its answer.
 
     Args:
-        rules: What the settings say.
-        book: Where calls are known.
-        occasion: How the turn came about.
         client: The tools that the client runs itself: what it does at home is not ours to judge.
     """
 
     def __init__(
         self,
-        rules: Rules,
+        rules: PolicyRules,
         book: CallBook,
         occasion: Occasion,
         client: Collection[str] = frozenset(),
@@ -92,12 +98,24 @@ class Gate(Ring):
         self._book = book
         self._occasion = occasion
         self._tools: dict[str, ToolDefinition] = {}
-        self._calls: dict[str, Call] = {}
+        self._calls: dict[str, GatedCall] = {}
         self._decided: dict[str, Decision] = {}
 
     @override
     def meet(self, tool: ToolDefinition) -> None:
         self._tools[tool.name] = tool
+
+    async def _taint(self, call: GatedCall) -> Taint:
+        """What may have moved the model to a call, read only if that matters."""
+        if not matters(call):
+            return Taint(sources=self._book.sources)
+        described = [
+            (f"mcp:{server}/{tool.name}", f"{tool.description} {tool.parameters_json_schema}")
+            for tool in self._tools.values()
+            if (server := server_of(tool))
+        ]
+        taint = await self._book.words(overheard=bool(described))
+        return replace(taint, heard=(*taint.heard, *described))
 
     async def judge(self, part: ToolCallPart) -> Decision:
         """Decide about a call at the moment the model makes it.
@@ -107,9 +125,7 @@ class Gate(Ring):
         if part.tool_name in self._client:
             return Allow("the client runs it")
         call = self._call_of(part)
-        taint = Taint(sources=self._book.sources)
-        if taint.sources and Power.SEND in call.powers and call.addresses:
-            taint = replace(taint, seen=await self._book.seen())
+        taint = await self._taint(call)
         decision = decide(call, self._rules, self._occasion, taint)
         if not isinstance(decision, Allow) and (grants := await self._book.grants()):
             decision = decide(call, self._rules, self._occasion, taint, grants)
@@ -117,7 +133,7 @@ class Gate(Ring):
         return decision
 
     def source(self, call_id: str) -> tuple[str, bool] | None:
-        """Where the foreign words of a result come from, and whether links in it may be followed.
+        """Where the foreign words of a result come from, and whether they are its own.
 
         None when the result is our own.
         """
@@ -125,7 +141,7 @@ class Gate(Ring):
         if call is None or not call.foreign:
             return None
         # What a command prints is the model's to choose.
-        return call.source, Power.EXECUTE not in call.powers
+        return call.source, bool(call.server) or Power.EXECUTE not in call.powers
 
     @override
     async def call(self, call: ToolCallPart, run: Run) -> Any:
@@ -136,15 +152,17 @@ class Gate(Ring):
             await self._check(call)
         return await run()
 
-    def _call_of(self, part: ToolCallPart) -> Call:
+    def _call_of(self, part: ToolCallPart) -> GatedCall:
         if part.tool_call_id not in self._calls:
             tool = self._tools.get(part.tool_name)
-            call = Call(
+            call = GatedCall(
                 tool=part.tool_name,
                 args=part.args_as_dict(raise_if_invalid=False),
                 effect=effect_of(tool),
                 powers=powers_of(tool),
                 foreign=is_foreign(tool),
+                server=server_of(tool),
+                claim=claim_of(tool),
             )
             self._calls[part.tool_call_id] = reaching(call, self._rules)
         return self._calls[part.tool_call_id]
@@ -165,8 +183,8 @@ class Gate(Ring):
             case Deny(reason=reason):
                 await self._book.deny(part.tool_call_id, reason)
                 raise ToolFailed(f"Not allowed: {reason}.")
-            case Ask(reason=reason, fresh=fresh):
-                offer = None if fresh else scope_of(self._call_of(part))
+            case Ask(reason=reason, once=once):
+                offer = None if once else scope_of(self._call_of(part))
                 await self._book.ask(part.tool_call_id, reason, offer)
                 raise ApprovalRequired
 
@@ -175,10 +193,6 @@ class Gate(Ring):
 
         Asking ends the work, as at the gate itself: when the turn goes on, the call runs again and
         comes by here with its answer.
-
-        Args:
-            call_id: The call.
-            question: What there is to agree to.
 
         Returns:
             Whether somebody agreed, now or before; not, when nobody is there to be asked.
@@ -191,7 +205,7 @@ class Gate(Ring):
         if isinstance(decision, Allow):
             await self._book.judged(call_id, decision)
             return True
-        if not self._occasion.attended and self._rules.unattended is not Unattended.ASK:
+        if not self._occasion.attended and self._rules.unattended is not Ruling.ASK:
             return False
         await self._book.ask(call_id, question, scope_of(call))
         raise ApprovalRequired

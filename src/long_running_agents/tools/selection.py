@@ -1,28 +1,89 @@
 """Which tools a request offers when there is no room for all, and how the rest is found."""
 
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
-from pydantic_ai import FunctionToolset, RunContext
+from pydantic_ai import FunctionToolset, RunContext, Tool
 from pydantic_ai.tools import ToolDefinition
 from typing_extensions import TypedDict
 
-from long_running_agents.domain.fitting import Allotment, first_sentence, tokens, weight
-from long_running_agents.domain.keywords import WordIndex, about
+from long_running_agents.domain.budget import estimate_tokens
+from long_running_agents.domain.context_window import Allotment, first_sentence, weight
+from long_running_agents.domain.json_schema import mapped
+from long_running_agents.domain.text import (
+    WordIndex,
+    about,
+    asks_to_remember,
+    is_question,
+    is_small_talk,
+)
 from long_running_agents.domain.tool import Effect
-from long_running_agents.tools.deps import TurnDeps
-from long_running_agents.tools.effects import effect, is_alias
-from long_running_agents.tools.results import READ_RESULT, results
+from long_running_agents.models import quirks
+from long_running_agents.models.quirks import Json
+from long_running_agents.tools.deps import TurnDeps, alias_of, effect, is_clients
+from long_running_agents.tools.sessions import LOOKING_BACK, results
+
+WRITING = ("write_memory", "update_memory")
+"""They remember: offered when the user speaks of it, never because they were used before."""
+
+_FILE = r"[\w/-]+\.(?!(?:com|org|net|io|de)\b)[a-z]\w{0,4}\b"
+CUES = {
+    "search_memory": r"\b(?:my|our|mine|me|I|we)\b.*\?|remember|recall|told you|memory|talked",
+    # Its words are those of whoever asks to remember.
+    "write_memory": r"(?!)",
+    "update_memory": r"no longer|not any ?more|memory.*(?:correct|wrong)|correct.*(?:memory|#\d)",
+    "forget_memory": r"^(?:please )?forget\b(?! not)|delete.*memory|memory.*delete",
+    "get_recent_conversations": r"last time|earlier|yesterday|talked|conversation|discussed",
+    "pin_rule": r"\b(?:never|always|rules?|from now on|at most)\b|must not|\bpin\b|me before",
+    "create_task": r"\btask\b|(?:add|put|new).*\btasks\b|to-?do|todo|\bhave to\b|\bmust\b"
+    r"|\bneed to\b|remind|don.t let me",
+    "update_task_status": r"(?:done|finish|complet|cancel|start).*task|task.*(?:done|finish|compl)",
+    "list_tasks": r"\btasks\b|to-?do|todo|get done|to do\b|\bplans?\b",
+    "get_task_state": r"\btask #?\d",
+    "list_files": r"\bfiles\b|folder|director|workspace",
+    "read_file": rf"\bfile\b|{_FILE}",
+    "search_files": r"(?:find|search|grep|look for|which|where).*(?:file|folder|workspace)",
+    "write_file": rf"(?:write|save|put|store|create|add|append).*(?:file|{_FILE})",
+    "edit_file": rf"(?:change|replace|edit|fix|correct|rename).*(?:file|{_FILE})",
+    "data_view": r"\.(?:csv|tsv|xlsx?|parquet|jsonl)\b|spreadsheet|\btable\b|\bcolumns?\b",
+    "execute_code": r"python|\bcode\b|script|comput|calculat|percent|\d\s*[-+*/^x\u00d7%]\s*\d"
+    r"|how (?:much|many|long|far|old)|\bsum\b|average|convert|\bplot\b|chart|square root|divided",
+    "shell": r"command|shell|terminal|\bbash\b|\bgit\b|\brun\b(?!.*python)|\bdisk\b|process",
+    "create_sandbox": r"sandbox",
+    "install_packages": r"\binstall|package",
+    "web_fetch": r"https?://|\bwww\.|web ?page|\bpage\b|website|\blink\b|\burl\b",
+    "web_fetch_js": r"javascript|browser",
+    "web_fetch_stealth": r"robot|captcha",
+    "web_search": r"\bweb\b|internet|online|\bnews\b|weather|latest|look up|find out|price"
+    r"|current(?:ly)?\b|last night|\bwon\b|\bmatch\b|\bgame\b|this (?:week|year)|search for|google",
+    "generate_tool": r"(?:make|create|build|write).*\btool\b",
+    "promote_skill": r"promote",
+}
+"""By the tool."""
+_ELSEWHERE = ("list_files", "read_file", "data_view", "web_fetch", "shell")
+"""What is there to be looked at is not looked for in memory."""
+
+
+def cue_scores(text: str) -> dict[str, float]:
+    """How clearly a text speaks of each tool; 0 when it does not."""
+    found = {name: float(len(re.findall(cue, text, re.IGNORECASE))) for name, cue in CUES.items()}
+    if asks_to_remember(text):
+        found |= {"write_memory": 1.0, "search_memory": 0.0}
+    elif any(found[name] for name in _ELSEWHERE):
+        found["search_memory"] = 0.0
+    return found
+
 
 SEARCH = "search_tools"
 """The name of the tool that finds tools."""
 
-CORE = (SEARCH, READ_RESULT)
+CORE = (SEARCH, *LOOKING_BACK)
 """The tools that help where something is left out."""
 _HITS = 5
-_FRAME = 90
+_FRAME = 75
 """Characters the protocol puts around a tool."""
 
 
@@ -35,43 +96,41 @@ class ToolFound(TypedDict):
 
 def tool_search() -> FunctionToolset[TurnDeps]:
     """The toolset of one tool that finds the others."""
-    tools = FunctionToolset[TurnDeps](id="tool_search")
+    return FunctionToolset([Tool(search_tools, metadata=effect(Effect.READ))], id="tool_search")
 
-    @tools.tool(metadata=effect(Effect.READ))
-    async def search_tools(ctx: RunContext[TurnDeps], query: str) -> list[ToolFound]:
-        """Find more tools by what they do; those found can be called from the next step on.
 
-        Args:
-            ctx: The turn that asks.
-            query: A few words, such as 'read a file'.
-        """
-        known = others(ctx.tools.values())
-        scores = relevance(query, known)
-        best = sorted(known, key=lambda tool: -scores[tool.name])[:_HITS]
-        return [
-            ToolFound(name=tool.name, description=first_sentence(tool.description or ""))
-            for tool in best
-            if scores[tool.name] > 0
-        ]
+async def search_tools(ctx: RunContext[TurnDeps], query: str) -> list[ToolFound]:
+    """Find more tools by what they do; those found can be called from the next step on.
 
-    return tools
+    Args:
+        query: A few words, such as 'read a file'.
+    """
+    known = others(ctx.tools.values())
+    scores = relevance(query, known)
+    best = sorted(known, key=lambda tool: -scores[tool.name])[:_HITS]
+    return [
+        ToolFound(name=tool.name, description=first_sentence(tool.description or ""))
+        for tool in best
+        if scores[tool.name] > 0
+    ]
 
 
 def others(tools: Iterable[ToolDefinition]) -> list[ToolDefinition]:
     """The tools without those that only help where something is left out."""
-    return [tool for tool in tools if tool.name not in CORE]
+    return [tool for tool in once(tools) if tool.name not in CORE]
+
+
+def once(tools: Iterable[ToolDefinition]) -> list[ToolDefinition]:
+    """The tools without those that are only another name of one of them."""
+    known = {tool.name: tool for tool in tools}
+    return [tool for tool in known.values() if alias_of(tool) not in known]
 
 
 def found_in(content: object) -> list[str]:
     """The names of the tools in a result of the search."""
-    if not isinstance(content, list):
-        return []
-    hits = [cast("dict[str, object]", hit) for hit in cast("list[object]", content) if _is_hit(hit)]
-    return [str(hit["name"]) for hit in hits]
-
-
-def _is_hit(hit: object) -> bool:
-    return isinstance(hit, dict) and "name" in hit
+    hits = cast("list[object]", content) if isinstance(content, list) else []
+    found = [cast("Any", hit) for hit in hits if isinstance(hit, dict) and "name" in hit]
+    return [str(hit["name"]) for hit in found]
 
 
 def choose(
@@ -86,20 +145,58 @@ def choose(
     tools that were searched for come after it, in the order in which they were found.
 
     Args:
-        tools: Every tool there is.
-        allotment: How the window is shared out.
         query: What the turn is about; asked only when there is something to choose.
         found: The names of the tools that were searched for, the oldest first.
     """
+    tools = once(tools)
     whole = [tool for tool in tools if tool.name != SEARCH]
     if takes(whole) <= allotment.tools:
         return whole
-    # A second name for the same thing is the first that a tight fit does without.
-    tools = [tool for tool in tools if not is_alias(tool)]
-    brief = [in_short(tool) for tool in whole if not is_alias(tool)]
+    brief = [in_short(tool) for tool in whole]
     if takes(brief) <= allotment.tools:
         return brief
     return _relevant([in_short(tool) for tool in tools], allotment, query(), found)
+
+
+_FEW = 6
+_USED = 2
+_USUAL = ("search_memory", "list_files", "read_file", "create_task", "execute_code")
+"""Offered when the words of a message say nothing of what it needs."""
+
+
+def few(
+    tools: Sequence[ToolDefinition], said: Sequence[str], used: Iterable[str]
+) -> list[ToolDefinition]:
+    """The few tools for a small model: by the words of the message, and by what was used before.
+
+    None for small talk, and none that remembers unless the user wants something remembered. They
+    are in short and in the order of the catalog.
+
+    Args:
+        said: The user's last messages, the newest last.
+        used: The tools that were called before, the latest first.
+    """
+    brief = [in_short(tool) for tool in others(tools)]
+    newest = said[-1] if said else ""
+    kept = [tool.name for tool in brief if is_clients(tool)]
+    ours = {tool.name: tool for tool in brief if not is_clients(tool)}
+    if is_small_talk(newest):
+        ours = {}
+    cued = _cued(newest, ours)
+    recent = [name for name in dict.fromkeys(used) if name in ours and name not in WRITING]
+    if not cued and not recent:
+        # A question about the user has a cue; one about the world is not answered by memory.
+        usual = _USUAL[is_question(newest) :]
+        cued = _cued("\n".join(said), ours) or [name for name in usual if name in ours]
+    kept += list(dict.fromkeys([*cued[: _FEW - _USED], *recent[:_USED], *cued]))[:_FEW]
+    return [tool for tool in brief if tool.name in kept]
+
+
+def _cued(text: str, tools: Mapping[str, ToolDefinition]) -> list[str]:
+    """The tools that a text speaks of, those first that it names most clearly."""
+    foreign = [tool for name, tool in tools.items() if name not in CUES]
+    scores = {**relevance(text, foreign), **cue_scores(text)}
+    return sorted((name for name in tools if scores[name] > 0), key=lambda name: -scores[name])
 
 
 def _relevant(
@@ -138,11 +235,11 @@ def core_tools() -> list[ToolDefinition]:
 
 def takes(tools: Iterable[ToolDefinition]) -> int:
     """Tokens that tools take in a request."""
-    return tokens(
+    return estimate_tokens(
         sum(
             weight(tool.name)
             + weight(tool.description or "")
-            + weight(json.dumps(tool.parameters_json_schema))
+            + weight(json.dumps(tool.parameters_json_schema, separators=(",", ":")))
             + _FRAME
             for tool in tools
         )
@@ -159,13 +256,31 @@ def in_short(tool: ToolDefinition) -> ToolDefinition:
 
 
 def _brief_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
-    brief = dict(schema)
+    brief = mapped(schema, _brief_schema, ("properties",))
     if isinstance(brief.get("description"), str):
         brief["description"] = first_sentence(brief["description"])
-    if isinstance(brief.get("properties"), dict):
-        properties = cast("dict[str, dict[str, Any]]", brief["properties"])
-        brief["properties"] = {name: _brief_schema(value) for name, value in properties.items()}
     return brief
+
+
+_OBVIOUS = 4
+"""So many words about an argument say no more than its name."""
+_BOUNDS = ("minimum", "maximum", "exclusiveMinimum")
+"""Whoever goes beyond them is told."""
+
+
+def lean(schema: Json) -> Json:
+    """The schema of a tool's arguments with no more than a model needs to call it."""
+    return _lean(quirks.simple(schema))
+
+
+def _lean(schema: Json) -> Json:
+    kept = {key: value for key, value in schema.items() if key not in ("anyOf", *_BOUNDS)}
+    if len(str(kept.get("description", "")).split()) <= _OBVIOUS:
+        kept.pop("description", None)
+    options = [option for option in schema.get("anyOf", ()) if option != {"type": "null"}]
+    if len(options) == 1:
+        kept |= options[0]
+    return mapped(kept, _lean, ("properties", "items"))
 
 
 def relevance(query: str, tools: Sequence[ToolDefinition]) -> dict[str, float]:

@@ -1,6 +1,7 @@
 """Requests that a site cannot tell from a browser's, each to the very address that was checked."""
 
 import asyncio
+from dataclasses import dataclass, field
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from pathlib import Path
 
@@ -8,7 +9,7 @@ from curl_cffi import AsyncCurl, Curl, CurlError, CurlInfo, CurlOpt
 from curl_cffi.requests.impersonate import DEFAULT_CHROME
 
 from long_running_agents.errors import AddressRefused, Unavailable
-from long_running_agents.web.transport import Answer, Request
+from long_running_agents.web.fetch import TransportRequest, TransportResponse
 
 Address = IPv4Address | IPv6Address
 
@@ -21,13 +22,13 @@ class _Enough(Exception):
     """Ends a transfer."""
 
 
+@dataclass(slots=True)
 class _Listener:
     """Takes what curl hears."""
 
-    def __init__(self, size: int) -> None:
-        self.headers: dict[str, str] = {}
-        self.body = bytearray()
-        self._size = size
+    size: int
+    headers: dict[str, str] = field(default_factory=dict[str, str])
+    body: bytearray = field(default_factory=bytearray)
 
     def header(self, line: bytes) -> int:
         """Take a line of the head."""
@@ -41,24 +42,20 @@ class _Listener:
 
     def piece(self, data: bytes) -> int:
         """Take a piece of the body. curl unpacks in small pieces, so no bomb gets far."""
-        self.body += data[: self._size - len(self.body)]
-        if len(self.body) >= self._size:
+        self.body += data[: self.size - len(self.body)]
+        if len(self.body) >= self.size:
             raise _Enough
         return len(data)
 
 
+@dataclass(frozen=True, slots=True)
 class CurlTransport:
     """curl, with the handshake and the headers of a browser."""
 
-    def __init__(self, *, authorities: Path | None = None) -> None:
-        """Prepare it.
+    authorities: Path | None = None
+    """Whom to trust instead of the usual authorities."""
 
-        Args:
-            authorities: Whom to trust instead of the usual authorities.
-        """
-        self._authorities = authorities
-
-    async def send(self, request: Request) -> Answer:
+    async def send(self, request: TransportRequest) -> TransportResponse:
         """Ask, and follow no redirect."""
         # One for each request: it looks around ten times a second for as long as it lives.
         multi = AsyncCurl()
@@ -67,7 +64,10 @@ class CurlTransport:
         cut = False
         try:
             self._prepare(curl, request, listener)
-            await _performed(multi, curl)
+            await multi.add_handle(curl)
+        except asyncio.CancelledError:
+            multi.remove_handle(curl)
+            raise
         except _Enough:
             cut = True
         except CurlError as error:
@@ -78,9 +78,11 @@ class CurlTransport:
             curl.close()
         if reached is None or reached != _address(request.address):
             raise AddressRefused(f"{request.target.host} was not reached where it was checked.")
-        return Answer(status=status, headers=listener.headers, body=bytes(listener.body), cut=cut)
+        return TransportResponse(
+            status=status, headers=listener.headers, body=bytes(listener.body), cut=cut
+        )
 
-    def _prepare(self, curl: Curl, request: Request, listener: _Listener) -> None:
+    def _prepare(self, curl: Curl, request: TransportRequest, listener: _Listener) -> None:
         if curl.impersonate(DEFAULT_CHROME):
             raise RuntimeError("curl does not know the browser that it says is its newest")
         curl.setopt(CurlOpt.URL, request.url)
@@ -96,22 +98,13 @@ class CurlTransport:
         curl.setopt(CurlOpt.PROTOCOLS_STR, "http,https")
         curl.setopt(CurlOpt.NOSIGNAL, 1)
         curl.setopt(CurlOpt.CONNECTTIMEOUT_MS, _CONNECTING)
-        if self._authorities is not None:
-            curl.setopt(CurlOpt.CAINFO, str(self._authorities))
+        if self.authorities is not None:
+            curl.setopt(CurlOpt.CAINFO, str(self.authorities))
         if request.headers:
             lines = [f"{name}: {value}".encode() for name, value in request.headers.items()]
             curl.setopt(CurlOpt.HTTPHEADER, lines)
         curl.setopt(CurlOpt.HEADERFUNCTION, listener.header)
         curl.setopt(CurlOpt.WRITEFUNCTION, listener.piece)
-
-
-async def _performed(multi: AsyncCurl, curl: Curl) -> None:
-    future: asyncio.Future[None] = multi.add_handle(curl)
-    try:
-        await future
-    except asyncio.CancelledError:
-        multi.remove_handle(curl)
-        raise
 
 
 def _outcome(curl: Curl) -> tuple[int, Address | None]:

@@ -3,16 +3,34 @@
 import asyncio
 import re
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from email.message import Message
 
+import httpx2
+
+from long_running_agents.config.settings import WebSettings
 from long_running_agents.domain.ports import Clock
-from long_running_agents.errors import LimitReached, Unavailable, UsageError
-from long_running_agents.web.browser import Browser
-from long_running_agents.web.converting import Converter
-from long_running_agents.web.fetching import Fetcher
-from long_running_agents.web.page import Found, Page
-from long_running_agents.web.searching import Searcher
+from long_running_agents.errors import LimitReached, NotConfigured, Unavailable, UsageError
+from long_running_agents.web.browser import Browser, Chromium
+from long_running_agents.web.convert import Converter
+from long_running_agents.web.fetch import (
+    Fetcher,
+    Manners,
+    PageLimits,
+    TransportRequest,
+    TransportResponse,
+)
+from long_running_agents.web.page import Reading, SearchResult, WebPage
+from long_running_agents.web.search import (
+    BRAVE,
+    BRAVE_KEY,
+    DUCKDUCKGO,
+    Brave,
+    DuckDuckGo,
+    Searcher,
+    Searxng,
+)
 
 PDF = "application/pdf"
 _TEXTS = frozenset(
@@ -23,122 +41,88 @@ _KEPT = 8
 _PLAIN_TYPE = re.compile(r"[a-z0-9][a-z0-9.+-]{0,40}/[a-z0-9][a-z0-9.+-]{0,60}")
 
 
+@dataclass(eq=False, repr=False)
 class Web:
     """Reads pages and searches. What comes back was written by strangers."""
 
-    def __init__(
-        self,
-        fetcher: Fetcher,
-        converter: Converter,
-        searcher: Callable[[], Searcher],
-        browser: Browser,
-        clock: Clock,
-        *,
-        part: int = 40_000,
-    ) -> None:
-        """Put it together.
+    fetcher: Fetcher
+    converter: Converter
+    searcher: Callable[[], Searcher]
+    """Gives whoever searches, or says what is missing for that."""
+    browser: Browser
+    clock: Clock
+    part: int = 40_000
+    """Characters of a page that are shown at once."""
+    _read: OrderedDict[tuple[str, str], WebPage] = field(
+        default_factory=OrderedDict[tuple[str, str], WebPage], init=False
+    )
 
-        Args:
-            fetcher: Fetches what is asked for.
-            converter: Turns it into text.
-            searcher: Gives whoever searches, or says what is missing for that.
-            browser: Shows pages that are nothing without their scripts.
-            clock: The clock.
-            part: How many characters of a page are shown at once.
-        """
-        self.part = part
-        """Characters of a page that are shown at once."""
-        self._fetcher = fetcher
-        self._converter = converter
-        self._searcher = searcher
-        self._browser = browser
-        self._clock = clock
-        self._read: OrderedDict[tuple[str, str], Page] = OrderedDict()
-
-    async def fetch(self, url: str, *, start: int = 0) -> Page:
-        """Read a page by plain requests.
-
-        Args:
-            url: Its address.
-            start: Where to read on; then a page that was read just now is not fetched again.
-        """
-        known = self._read.get(("", url)) if start else None
-        return known or self._keep("", await self._fetched(url))
-
-    async def render(self, url: str, *, stealth: bool = False, start: int = 0) -> Page:
-        """Read a page as a browser shows it.
-
-        Args:
-            url: Its address.
-            stealth: Whether the browser hides that nobody sits before it.
-            start: As above.
-        """
-        kind = "stealth" if stealth else "js"
-        known = self._read.get((kind, url)) if start else None
-        return known or self._keep(kind, await self._rendered(url, stealth=stealth))
-
-    async def search(self, query: str, most: int) -> list[Found]:
-        """Find pages, the best first."""
-        if not query.strip():
-            raise UsageError("There is nothing to search for.", hint="Give a few words.")
-        return await self._searcher().search(query, most)
-
-    def _keep(self, kind: str, page: Page) -> Page:
-        self._read[kind, page.url] = page
-        self._read.move_to_end((kind, page.url))
+    async def fetch(self, url: str, *, start: int = 0, reading: Reading = "plain") -> WebPage:
+        """Read a page; to read on from a start, one that was read just now is not fetched again."""
+        if start and (known := self._read.get((reading, url))):
+            return known
+        page = await (self._fetched(url) if reading == "plain" else self._rendered(url, reading))
+        self._read[reading, url] = page
+        self._read.move_to_end((reading, url))
         while len(self._read) > _KEPT:
             self._read.popitem(last=False)
         return page
 
-    async def _fetched(self, url: str) -> Page:
-        fetched = await self._fetcher.fetch(url)
+    async def search(self, query: str, most: int) -> list[SearchResult]:
+        """Find pages, the best first."""
+        if not query.strip():
+            raise UsageError("There is nothing to search for.", hint="Give a few words.")
+        return await self.searcher().search(query, most)
+
+    async def _fetched(self, url: str) -> WebPage:
+        fetched = await self.fetcher.fetch(url)
         answer = fetched.answer
         media_type, charset = kind_of(answer.headers.get("content-type", ""), answer.body)
         if answer.cut and media_type == PDF:
             raise LimitReached(
-                f"{url} is a PDF of more than {self._fetcher.limits.size} bytes.",
+                f"{url} is a PDF of more than {self.fetcher.limits.size} bytes.",
                 hint="Raise web.max_bytes to read it.",
             )
-        converted = await self._converter.convert(
+        converted = await self.converter.convert(
             answer.body, media_type=media_type, charset=charset, url=fetched.url
         )
         notes = list(converted["notes"])
         if answer.cut:
-            notes.append(f"Only the first {self._fetcher.limits.size} bytes were taken.")
+            notes.append(f"Only the first {self.fetcher.limits.size} bytes were taken.")
         if not converted["text"] and media_type == "text/html":
             notes.append("There is no text in it; web_fetch_js may show more.")
-        return Page(
+        return WebPage(
             url=url,
             final_url=fetched.url,
             status=answer.status,
             media_type=media_type,
             title=converted["title"],
             text=converted["text"],
-            fetched_at=self._clock.now(),
+            fetched_at=self.clock.now(),
             notes=tuple(notes),
         )
 
-    async def _rendered(self, url: str, *, stealth: bool) -> Page:
+    async def _rendered(self, url: str, reading: Reading) -> WebPage:
         try:
-            async with asyncio.timeout(self._fetcher.limits.total):
-                await self._fetcher.look_ahead(url)
+            async with asyncio.timeout(self.fetcher.limits.total):
+                await self.fetcher.look_ahead(url)
         except TimeoutError as error:
             raise Unavailable(f"{url} did not answer in time.") from error
-        shown = await self._browser.render(url, stealth=stealth)
-        converted = await self._converter.convert(
+        shown = await self.browser.render(url, stealth=reading == "stealth")
+        converted = await self.converter.convert(
             shown.html.encode("utf-8", "replace"),
             media_type="text/html",
             charset="utf-8",
             url=shown.url,
         )
-        return Page(
+        return WebPage(
             url=url,
             final_url=shown.url,
             status=shown.status,
             media_type="text/html",
             title=converted["title"],
             text=converted["text"],
-            fetched_at=self._clock.now(),
+            fetched_at=self.clock.now(),
             notes=(*shown.notes, *converted["notes"]),
         )
 
@@ -171,3 +155,79 @@ def kind_of(content_type: str, body: bytes) -> tuple[str, str]:
         )
     charset = header.get_param("charset", "")
     return media_type, charset if isinstance(charset, str) else ""
+
+
+_FRAME = 2000
+"""Characters that the frame around a page may take."""
+_LEAST = 500
+_MOST = 40_000
+
+
+class _AtFirstUse:
+    """Brings curl when the first page is asked for: most turns need none, and it takes a while."""
+
+    async def send(self, request: TransportRequest) -> TransportResponse:
+        """Ask, and follow no redirect."""
+        from long_running_agents.web.curl import CurlTransport  # noqa: PLC0415 - see above
+
+        return await CurlTransport().send(request)
+
+
+def web_of(
+    settings: WebSettings,
+    variables: Mapping[str, str],
+    client: httpx2.AsyncClient,
+    clock: Clock,
+    *,
+    result_limit: int = 50_000,
+) -> Web:
+    """The web of these settings; the client is for servers that a person has set up."""
+    limits = PageLimits(
+        timeout=settings.timeout, total=settings.total_timeout, size=settings.max_bytes
+    )
+    fetcher = Fetcher(
+        _AtFirstUse(),
+        clock,
+        limits=limits,
+        manners=Manners(
+            user_agent=settings.user_agent,
+            robots=settings.robots,
+            allow=settings.allow_hosts,
+            deny=settings.deny_hosts,
+        ),
+    )
+    converter = Converter(most=limits.text, clock=clock)
+    return Web(
+        fetcher,
+        converter,
+        lambda: searcher_of(settings, variables, client, fetcher, converter),
+        Chromium(fetcher, program=settings.browser),
+        clock,
+        part=max(_LEAST, min(_MOST, result_limit - _FRAME)),
+    )
+
+
+def searcher_of(
+    settings: WebSettings,
+    variables: Mapping[str, str],
+    client: httpx2.AsyncClient,
+    fetcher: Fetcher,
+    converter: Converter,
+) -> Searcher:
+    """Whoever searches by these settings.
+
+    Raises:
+        NotConfigured: An address or a key is missing.
+    """
+    match settings.search_provider:
+        case "duckduckgo":
+            return DuckDuckGo(fetcher, converter, settings.search_url or DUCKDUCKGO)
+        case "searxng":
+            if not settings.search_url:
+                hint = "Set web.search_url to its address."
+                raise NotConfigured("There is no SearXNG server to ask.", hint=hint)
+            return Searxng(client, settings.search_url, settings.timeout)
+        case "brave":
+            if not (key := variables.get(BRAVE_KEY, "")):
+                raise NotConfigured("Brave's search wants a key.", hint=f"Set {BRAVE_KEY}.")
+            return Brave(client, key, settings.timeout, settings.search_url or BRAVE)

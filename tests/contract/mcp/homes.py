@@ -34,7 +34,7 @@ def write(home, **servers):
 
 async def until(condition):
     """Wait for something outside that tells nobody when it happens."""
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(100):
         while not condition():
             await asyncio.wait([asyncio.ensure_future(asyncio.sleep(0.001))])
 

@@ -8,10 +8,10 @@ from mcp.client.streamable_http import streamable_http_client
 from tests.integration.server.serving import listening_app
 
 from long_running_agents.clock import SystemClock
-from long_running_agents.domain.token import EVERYTHING
+from long_running_agents.domain.auth import EVERYTHING
 from long_running_agents.server.asgi import create_app
-from long_running_agents.server.door import Door
-from long_running_agents.server.tokens import Wish
+from long_running_agents.server.auth import TokenRequest
+from long_running_agents.server.guard import Authenticator
 from long_running_agents.testing import ScriptedModel, make_app
 
 GENERATIONS = ("auto", "legacy")
@@ -23,7 +23,7 @@ async def reached(url, mode="auto", secret=""):
     """The library's client at an address."""
     headers = {"Authorization": f"Bearer {secret}"} if secret else {}
     async with (
-        httpx2.AsyncClient(headers=headers, timeout=30) as http,
+        httpx2.AsyncClient(headers=headers, timeout=300) as http,
         Client(streamable_http_client(url, http_client=http), mode=mode, cache=None) as client,
     ):
         yield client
@@ -44,7 +44,7 @@ class Offered:
 
     async def token(self, owner="me", *scopes):
         """A new token's secret."""
-        wish = Wish(name="t", owner=owner, scopes=scopes or EVERYTHING)
+        wish = TokenRequest(name="t", owner=owner, scopes=scopes or EVERYTHING)
         return (await self.door.tokens.create(wish, by="test")).secret
 
 
@@ -55,7 +55,7 @@ async def offered(home, *replies, **options):
     async with AsyncExitStack() as stack:
         app = await stack.enter_async_context(make_app(home, model=model, **options))
         clock = SystemClock()
-        door = Door(app.database, clock, app.settings.gateway, app.settings.owner)
+        door = Authenticator(app.database, clock, app.settings.gateway, app.settings.owner)
         served = create_app(app, clock, door)
         address = await stack.enter_async_context(listening_app(served))
         stack.callback(door.connections.end_all)

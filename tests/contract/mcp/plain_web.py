@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 
 from starlette.responses import JSONResponse, Response
 
-from long_running_agents.listening import serve
+from long_running_agents.net.listen import serve
 
 
 class PlainWeb:

@@ -11,7 +11,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import ToolAnnotations
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
-from long_running_agents.listening import listening
+from long_running_agents.net.listen import listening
 
 server = MCPServer("real")
 

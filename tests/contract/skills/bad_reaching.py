@@ -2,9 +2,9 @@
 
 from tests.contract.skills.candidate import Candidate
 
-from long_running_agents.domain.skill import Limits
+from long_running_agents.domain.skill import SkillLimits
 
-_QUICK = Limits(timeout=1, memory=256)
+_SLOW = SkillLimits(timeout=100, memory=256)
 
 ESCAPES = [
     Candidate(
@@ -159,7 +159,7 @@ ESCAPES = [
         ''',
         "processes that start processes, from a module behind an allowed one",
         "'.concurrent' steps through a module",
-        limits=_QUICK,
+        limits=_SLOW,
     ),
     Candidate(
         "writes_outside",
@@ -204,7 +204,7 @@ ESCAPES = [
         ''',
         "writes an answer of its own into every open pipe",
         "ProtocolError: something besides its result",
-        limits=_QUICK,
+        limits=_SLOW,
     ),
 ]
 

@@ -2,10 +2,11 @@
 
 from tests.contract.skills.candidate import Candidate, shows, works
 
-from long_running_agents.domain.skill import Limits
+from long_running_agents.domain.skill import SkillLimits
 
-_QUICK = Limits(timeout=1, memory=256)
-_SMALL = Limits(timeout=10, memory=64)
+_QUICK = SkillLimits(timeout=1, memory=256)
+_SLOW = SkillLimits(timeout=100, memory=256)
+_SMALL = SkillLimits(timeout=100, memory=64)
 
 CRASHES = [
     Candidate(
@@ -152,7 +153,7 @@ HANGS = [
         ''',
         "calls itself without end",
         "RecursionError",
-        limits=_QUICK,
+        limits=_SLOW,
     ),
 ]
 

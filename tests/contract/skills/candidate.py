@@ -3,7 +3,13 @@
 from dataclasses import dataclass
 from textwrap import dedent
 
-from long_running_agents.domain.skill import Brought, Draft, Example, Limits, Origin
+from long_running_agents.domain.skill import (
+    SkillCreator,
+    SkillDraft,
+    SkillExample,
+    SkillLimits,
+    SkillOrigin,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,10 +22,10 @@ class Candidate:
     """What is good about it, or bad."""
     says: str = ""
     """What the refusal has to say; empty when there must be none."""
-    examples: tuple[Example, ...] = ()
-    limits: Limits | None = None
+    examples: tuple[SkillExample, ...] = ()
+    limits: SkillLimits | None = None
 
-    def draft(self, places: dict[str, str]) -> Draft:
+    def draft(self, places: dict[str, str]) -> SkillDraft:
         """What a model would hand in.
 
         Args:
@@ -28,20 +34,20 @@ class Candidate:
         source = dedent(self.source).lstrip("\n")
         for name, value in places.items():
             source = source.replace(f"<{name}>", value)
-        return Draft(
+        return SkillDraft(
             source=source,
             name=self.name,
             examples=self.examples,
             limits=self.limits,
-            brought=Brought(origin=Origin.MODEL),
+            brought=SkillOrigin(origin=SkillCreator.MODEL),
         )
 
 
-def shows(result: object, **args: object) -> Example:
+def shows(result: object, **args: object) -> SkillExample:
     """A call with its result."""
-    return Example(args=args, result=result, checked=True)
+    return SkillExample(args=args, result=result, checked=True)
 
 
-def works(**args: object) -> Example:
+def works(**args: object) -> SkillExample:
     """A call that works, whatever it returns."""
-    return Example(args=args)
+    return SkillExample(args=args)

@@ -3,15 +3,16 @@
 from datetime import UTC, datetime
 from itertools import islice, product
 
-from long_running_agents.domain.fitting import tokens, weight
+from long_running_agents.domain.budget import estimate_tokens
+from long_running_agents.domain.context_window import weight
 from long_running_agents.domain.skill import (
-    Brought,
     Interface,
-    Kind,
-    Limits,
-    Origin,
-    Standing,
-    Trial,
+    SkillApproval,
+    SkillCreator,
+    SkillKind,
+    SkillLimits,
+    SkillOrigin,
+    SkillTrial,
     Version,
     digest_of,
 )
@@ -82,23 +83,23 @@ def _version(name: str, told: str, owner: str, body: str) -> Version:
         owner=owner,
         name=name,
         number=1,
-        kind=Kind.FUNCTION,
+        kind=SkillKind.FUNCTION,
         digest=digest_of(source),
         source=source,
         interface=Interface(
             function=name, description=told, parameters=_PARAMETERS, returns=_RETURNS
         ),
-        limits=Limits(),
+        limits=SkillLimits(),
         safe_mode=True,
         allowed_imports=(),
         examples=(),
         files=(),
         label="",
-        brought=Brought(origin=Origin.PERSON),
+        brought=SkillOrigin(origin=SkillCreator.PERSON),
         created_at=NOON,
         warnings=(),
-        trial=Trial(at=NOON, passed=True),
-        standing=Standing.APPROVED,
+        trial=SkillTrial(at=NOON, passed=True),
+        standing=SkillApproval.APPROVED,
         decided_by="person",
         decided_at=NOON,
     )
@@ -125,5 +126,7 @@ class WeighingModel(ScriptedModel):
 
     async def _open(self, messages, parameters):
         told = [getattr(message, "instructions", None) or "" for message in messages]
-        self.tokens.append(takes(parameters.declared_function_tools) + tokens(weight(told[-1])))
+        self.tokens.append(
+            takes(parameters.declared_function_tools) + estimate_tokens(weight(told[-1]))
+        )
         return await super()._open(messages, parameters)

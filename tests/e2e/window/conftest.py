@@ -15,7 +15,7 @@ from tests.e2e.window.script import DOUBLE, SCRIPT
 from tests.e2e.window.windows import DESKTOP, PHONE, Windows, browsing, send
 
 from long_running_agents.home import Home
-from long_running_agents.server.presence import running
+from long_running_agents.server.server_file import running
 from long_running_agents.testing import scripted_process
 
 ASKING = {

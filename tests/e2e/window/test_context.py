@@ -10,10 +10,10 @@ def test_what_the_agent_sees_is_reached_from_the_chat(windows):
     button(page, "More about this session").click()
     page.get_by_role("menuitem", name="What the agent sees").click()
     says(page, "tokens")
-    page.get_by_text("What every agent is told").click()
+    page.get_by_text("Base instructions").click()
     expect(page.locator(".context-text").first).to_be_visible()
-    page.get_by_label("If you said").fill("Which bird?")
-    button(page, "Look").click()
+    page.get_by_label("Message to try").fill("Which bird?")
+    button(page, "Show").click()
 
     expect(page.get_by_role("region", name="New message")).to_contain_text("Which bird?")
 

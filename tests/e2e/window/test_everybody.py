@@ -13,7 +13,7 @@ PAGES = re.findall(
 )
 PLACES = {
     "talk": {
-        "chat": ".turn",
+        "chat": ".idea",
         "chat/new": ".idea",
         "chat/a": ".call-head",
         "chat/b": ".call-head",
@@ -36,6 +36,7 @@ PLACES = {
     "tools": {
         "tools": ".line",
         "tools?tab=skills": ".line",
+        "tools?tab=mcp": ".tools-panel",
         "tools?tab=problems": ".tools-panel",
         "tools/read_file": ".tool-facts",
         "tools/double": ".skill-summary",
@@ -44,6 +45,7 @@ PLACES = {
     "settings": {
         "settings": ".rows-line",
         "settings/models": ".rows-line",
+        "settings/character": "textarea",
         "settings/tokens": ".rows-line",
         "settings/config": ".setting-value",
         "settings/doctor": ".doctor-check",

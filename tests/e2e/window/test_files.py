@@ -18,7 +18,7 @@ DROP = """() => {
 
 def test_files_are_brought_looked_at_taken_and_deleted(windows):
     page = windows.open("files")
-    says(page, "There are no files yet.")
+    says(page, "No files yet.")
     choose(page, "birds.csv", b'name,count\nheron,3\n"swan, white",12\n')
     page.click(".file-link:has-text('birds.csv')")
     page.wait_for_selector("td:has-text('swan, white')")
@@ -30,7 +30,7 @@ def test_files_are_brought_looked_at_taken_and_deleted(windows):
 
     page.click("button:has-text('Delete')")
     page.click("dialog button:has-text('Delete')")
-    says(page, "There are no files yet.")
+    says(page, "No files yet.")
     assert windows.ask("GET", "/api/files")["files"] == []
 
 
@@ -39,7 +39,7 @@ def test_a_file_is_replaced_only_when_somebody_says_so(windows):
     choose(page, "a.txt", b"old")
     page.wait_for_selector(".file:has-text('3 B')")
     choose(page, "a.txt", b"newer")
-    page.click("dialog button:has-text('Keep what is there')")
+    page.click("dialog button:has-text('Keep existing')")
     page.wait_for_selector("dialog", state="detached")
     assert windows.ask("GET", "/api/files")["files"][0]["size"] == 3
     choose(page, "a.txt", b"newer")
@@ -50,7 +50,7 @@ def test_a_file_is_replaced_only_when_somebody_says_so(windows):
 
 def test_dropped_files_and_pictures_are_shown_and_other_bytes_are_explained(windows):
     page = windows.open("files")
-    says(page, "There are no files yet.")
+    says(page, "No files yet.")
     page.evaluate(DROP, isolated_context=False)
     page.click(".file-link:has-text('notes.md')")
     page.wait_for_selector("h2.heading-1:has-text('Herons')")
@@ -62,7 +62,7 @@ def test_dropped_files_and_pictures_are_shown_and_other_bytes_are_explained(wind
     choose(page, "core.bin", b"\0\1\2")
     page.click(".file-link:has-text('core.bin')")
 
-    says(page, "This is no text.")
+    says(page, "No preview.")
 
 
 def test_a_file_that_is_not_there_is_explained(windows):

@@ -28,10 +28,10 @@ def test_everybody_can_log_in(stranger, size, scheme):
 
 def test_a_wrong_token_is_refused_and_a_good_one_lets_somebody_in(stranger, locked):
     page = stranger.open("tasks")
-    page.get_by_label("Token").fill("lra_wrong")
-    button(page, "Come in").click()
+    page.get_by_label("Access token").fill("lra_wrong")
+    button(page, "Sign in").click()
     page.wait_for_selector(".failure:has-text('not known')")
-    page.get_by_label("Token").fill(locked.token("newcomer"))
-    button(page, "Come in").click()
+    page.get_by_label("Access token").fill(locked.token("newcomer"))
+    button(page, "Sign in").click()
 
-    page.wait_for_selector(".empty:has-text('There are no tasks yet.')")
+    page.wait_for_selector(".empty:has-text('No tasks yet.')")

@@ -10,8 +10,8 @@ def remembered(windows, query=""):
 
 def test_a_memory_is_written_found_with_reasons_and_corrected(windows, size):
     page = windows.open("memory", size=size)
-    says(page, "Nothing is remembered yet.")
-    page.click("button:has-text('Remember something')")
+    says(page, "No memories yet.")
+    page.click("button:has-text('Add a memory')")
     page.fill("dialog textarea", "The heron eats frogs.")
     page.click("dialog button:has-text('Remember')")
     page.wait_for_selector(".memory-words:has-text('The heron eats frogs.')")
@@ -20,13 +20,13 @@ def test_a_memory_is_written_found_with_reasons_and_corrected(windows, size):
     page.click("dialog button:has-text('Correct')")
     page.wait_for_selector(".memory-words:has-text('The heron eats fish.')")
 
-    page.wait_for_selector("section[aria-label='What it replaced']:has-text('eats frogs')")
+    page.wait_for_selector("section[aria-label='Replaces']:has-text('eats frogs')")
     page.click("a:has-text('All memories')")
     page.fill("input[type=search]", "heron")
     page.wait_for_selector(".remembered:has-text('1.00:')")
     assert page.locator(".remembered").count() == 1
     page.select_option("select >> nth=1", label="The web")
-    says(page, "Nothing like that is remembered.")
+    says(page, "No memories found.")
 
 
 @pytest.mark.parametrize(
@@ -35,7 +35,7 @@ def test_a_memory_is_written_found_with_reasons_and_corrected(windows, size):
 def test_something_similar_is_shown_and_somebody_says_what_shall_be(windows, button, left):
     windows.ask("POST", "/api/memory", content="The grey heron eats small fish at the lake.")
     page = windows.open("memory")
-    page.click("button:has-text('Remember something')")
+    page.click("button:has-text('Add a memory')")
     page.fill("dialog textarea", "The grey heron eats only small fish at the lake.")
     page.click("dialog button:has-text('Remember')")
     page.wait_for_selector(".similar-one:has-text('eats small fish')")
@@ -64,8 +64,8 @@ def test_what_would_be_forgotten_is_shown_first_and_comes_back(windows):
     windows.ask("POST", "/api/memory", content="Boats are cheap in winter.")
     page = windows.open("memory", size=PHONE)
     page.click("button:has-text('Forget')")
-    page.get_by_label("With all of these words").fill("heron")
-    page.click("dialog button:has-text('Show what would go')")
+    page.get_by_label("Containing all of these words").fill("heron")
+    page.click("dialog button:has-text('Preview')")
     page.wait_for_selector(".going-one:has-text('The heron eats frogs.')")
     assert len(remembered(windows)) == 2
     page.click("dialog button:has-text('Forget')")

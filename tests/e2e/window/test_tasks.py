@@ -15,8 +15,8 @@ def test_a_task_is_moved_renamed_and_filtered(windows):
     page.click(".menu-item:has-text('Done')")
     page.wait_for_selector(".task-completed:has-text('Find')")
     page.click("button[aria-label='Rename Find']")
-    page.fill("input[aria-label='What the task is called']", "Find the boat")
-    page.press("input[aria-label='What the task is called']", "Enter")
+    page.fill("input[aria-label='Task name']", "Find the boat")
+    page.press("input[aria-label='Task name']", "Enter")
     page.wait_for_selector(".task-title:has-text('Find the boat')")
 
     now = [("Count the herons", "pending"), ("Find the boat", "completed")]
@@ -33,7 +33,7 @@ def test_a_task_is_moved_renamed_and_filtered(windows):
 
 def test_a_task_that_somebody_else_changes_is_seen_at_once(windows):
     page = windows.open("tasks")
-    says(page, "There are no tasks yet.")
+    says(page, "No tasks yet.")
     windows.chat("birds", "plan it")
     page.wait_for_selector(".task-pending:has-text('Count the herons')")
     windows.ask("PATCH", f"/api/sessions/{windows.named('birds')}/tasks/1", status="failed")

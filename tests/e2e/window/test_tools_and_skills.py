@@ -24,7 +24,7 @@ def test_a_tool_says_what_it_does_and_what_it_takes(windows):
 
 def test_a_tool_that_nobody_knows_is_not_there(windows):
     page = windows.open("tools/heron_song")
-    says(page, "Nothing is called heron_song.")
+    says(page, "heron_song was not found.")
     windows.forgive(404)
 
 
@@ -33,11 +33,11 @@ def approved(windows):
     """A page about a skill that somebody has just approved."""
     windows.ask("POST", "/api/skills", source=DOUBLE)
     page = windows.open("tools?tab=skills")
-    says(page, "One skill waits for your word.")
+    says(page, "1 skill needs your approval.")
     page.get_by_role("link", name=re.compile("^double")).click()
-    says(page, "Version 1 waits for your word.")
+    says(page, "Version 1 needs your approval.")
     button(page, "Approve").click()
-    says(page, "Version 1 is in use.")
+    says(page, "Version 1 approved.")
     return page
 
 
@@ -54,8 +54,8 @@ def test_an_approved_skill_is_tried_and_says_what_is_no_argument(approved):
 def test_a_second_version_is_compared_and_rejected_and_the_skill_deleted(approved, windows):
     approved.goto(windows.at("tools/%2Bnew"))
     approved.get_by_label("Python code").fill(AGAIN)
-    button(approved, "Keep it").click()
-    says(approved, "Version 2 waits for your word.")
+    button(approved, "Save skill").click()
+    says(approved, "Version 2 needs your approval.")
     says(approved, "What changed from version 1 to version 2")
     expect(approved.locator(".code", has_text="-    return 2 * number")).to_have_count(1)
     button(approved, "Reject").click()
@@ -74,7 +74,7 @@ def test_a_review_names_the_line(windows):
     area = page.get_by_label("Python code")
     area.fill("import socket\n\ndef f(x):\n    return socket\n")
     button(page, "Review").click()
-    says(page, "cannot be a skill yet")
+    says(page, "needs changes")
     page.get_by_role("button", name=re.compile("^Line ")).first.click()
 
     assert area.evaluate("each => each.value.slice(each.selectionStart, each.selectionEnd)")
@@ -85,7 +85,7 @@ def test_modules_are_imported_and_skills_exported(windows):
     page.get_by_label("A Python module to import").set_input_files(
         {"name": "m.py", "mimeType": "text/x-python", "buffer": HALF.encode()}
     )
-    says(page, "One skill was brought in; it waits for your word.")
+    says(page, "1 skill imported. It needs your approval.")
     page.get_by_role("link", name=re.compile("^half")).wait_for()
     with page.expect_download() as download:
         page.get_by_role("link", name="Export").click()

@@ -49,6 +49,6 @@ def test_activity_can_be_narrowed_down(windows):
     windows.chat("herons", "look around")
     page = windows.open("activity")
     page.get_by_label("Show", exact=True).select_option("calls")
-    says(page, "list_files came back")
+    says(page, "list_files finished")
 
     expect(page.locator(".feed-words", has_text="Message")).to_have_count(0)

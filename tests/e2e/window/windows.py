@@ -9,7 +9,7 @@ from patchright.sync_api import expect, sync_playwright
 CHROMIUM = "/usr/bin/chromium"
 DESKTOP = {"width": 1280, "height": 800}
 PHONE = {"width": 390, "height": 844}
-PATIENCE = 60_000
+PATIENCE = 150_000
 """Milliseconds that anything may take: much, for a machine that has other things to do as well."""
 
 
@@ -50,7 +50,7 @@ class Windows:
         """Close whatever is open; nothing may have gone wrong."""
         for context in self._contexts:
             context.close()
-        assert self.wrong == []
+        assert self.wrong == [], self.wrong
 
     def forgive(self, status):
         """A browser counts an answer that refuses as an error; this one was meant to come."""

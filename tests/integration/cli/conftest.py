@@ -7,6 +7,9 @@ import pytest
 from long_running_agents.cli.main import run
 from long_running_agents.testing import Rule, Script, ToolCall, call, fail, say, scripted_process
 
+LINK = "\x1b]8;;http://evil\x1b\\link\x1b]8;;\x1b\\"
+COPY = "\x1b]52;c;aGk="
+ESCAPES = f"\x1b[31mred {LINK} {COPY}\x07copy {COPY} end"
 SCRIPT = Script(
     (
         Rule(
@@ -18,7 +21,7 @@ SCRIPT = Script(
         ),
         Rule("^fail", (fail(401, times=None),)),
         Rule("^loop", (call("list_tasks"),)),
-        Rule("^escape", (say("\x1b[31mred"),)),
+        Rule("^escape", (say(ESCAPES),)),
         Rule("", (say("Hello there, friend."),)),
     )
 )

@@ -107,6 +107,26 @@ def test_each_piped_line_is_a_message(lra):
     assert "create_task" in err
 
 
+@pytest.mark.parametrize("locale", ["C.UTF-8", "C"])
+@pytest.mark.parametrize(("words", "piped"), [(["-"], b"caf\xe9"), ([b"caf\xe9"], b"")])
+def test_bytes_that_are_no_text_do_not_end_a_command(environment, locale, words, piped):
+    program = [sys.executable, "-m", "long_running_agents"]
+    asked = subprocess.run(
+        [*program, "ask", "--session", "s", *words],
+        check=False,
+        env={**environment, "LC_ALL": locale},
+        input=piped,
+        capture_output=True,
+    )
+    assert (asked.returncode, asked.stdout) == (0, b"Hello there, friend.\n"), asked.stderr
+    assert (b"not UTF-8" in asked.stderr) is bool(piped)
+
+
+def test_what_a_model_says_does_not_command_the_terminal_behind_a_pipe(lra):
+    assert lra("ask", "escape")[1] == "red link copy �]52;c;aGk= end\n"
+    assert lra("chat", stdin="escape\n")[1].count("\x1b") == 0
+
+
 def test_ctrl_c_stops_the_turn_for_good(environment):
     slow = Script((Rule("", (say("one two three four", chunk_delay=60),)),))
     program = [sys.executable, "-m", "long_running_agents"]
@@ -136,3 +156,13 @@ def test_ctrl_c_stops_the_turn_for_good(environment):
     [turn] = json.loads(shown.stdout)["turns"]
     assert turn["status"] == "stopped"
     assert turn["answer"].startswith("one")
+
+
+def test_a_turn_that_failed_is_retried(lra):
+    assert lra("ask", "fail", "--session", "s")[0] == 75
+    code, _, err = lra("ask", "--session", "s", "--retry")
+    assert (code, "401" in err) == (75, True)
+    shown = json.loads(lra("sessions", "show", "s", "--json")[1])
+    assert [turn["prompt"] for turn in shown["turns"]] == ["fail"]
+    assert lra("ask", "--retry")[0] == 2
+    assert lra("ask", "hi", "--session", "s", "--retry")[0] == 2

@@ -1,13 +1,15 @@
 """Sessions, tasks and approvals from the outside."""
 
+import asyncio
 import json
 import re
 
 import pytest
 
-from long_running_agents.domain.turn import TurnStatus
+from long_running_agents.domain.session import SessionOrigin
+from long_running_agents.domain.turn import Terms, TurnStatus
 from long_running_agents.home import Home
-from long_running_agents.testing import ScriptedModel, call, make_app
+from long_running_agents.testing import ScriptedModel, call, make_app, say
 
 
 @pytest.fixture
@@ -38,6 +40,23 @@ def test_sessions_are_listed_and_found(told):
     ] == ["other"]
     found = json.loads(told("sessions", "list", "--search", "WEEK", "--json")[1])
     assert [each["session"]["id"] for each in found] == ["s"]
+
+
+@pytest.mark.anyio
+async def test_sessions_of_other_programs_are_listed_when_asked_for(lra, tmp_path):
+    async with make_app(tmp_path / "home", model=ScriptedModel([say("1"), say("2")])) as app:
+        for name, origin in (("mine", SessionOrigin.OWN), ("editor", SessionOrigin.OPENAI)):
+            turn = await app.turns.start(name, "Hello", terms=Terms(origin=origin))
+            await app.turns.settled(turn.id)
+    for asked, names in (
+        ([], "mine"),
+        (["--origin", "openai"], "editor"),
+        (["--origin", "mcp"], ""),
+    ):
+        _, out, _ = await asyncio.to_thread(lra, "sessions", "list", *asked)
+        assert [line.split("\t")[0] for line in out.splitlines()] == names.split()
+    _, out, _ = await asyncio.to_thread(lra, "sessions", "list", "--origin", "all")
+    assert len(out.splitlines()) == 2
 
 
 def test_a_session_is_shown(told):
@@ -228,7 +247,7 @@ def test_what_is_switched_off_at_the_gate_is_seen(lra, monkeypatch):
     monkeypatch.setenv("LRA_AGENT__TOOLS__NON_INTERACTIVE_APPROVAL_POLICY", "allow")
     assert "warning  gate: calls that need consent run unattended" in lra("doctor")[1]
     monkeypatch.setenv("LRA_AGENT__TOOLS__TAINT", "false")
-    assert "warning  gate: foreign words make no difference" in lra("doctor")[1]
+    assert "warning  gate: taint tracking is off" in lra("doctor")[1]
     assert lra("config", "agent.tools.taint")[1] == "false\n"
 
 

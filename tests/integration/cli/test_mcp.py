@@ -57,7 +57,7 @@ def test_a_home_without_servers_says_so(lra, tmp_path):
     assert (code, out) == (0, "")
     assert "No server is named" in err
     assert not (tmp_path / "home").exists()
-    assert mcp_check(lra)["detail"] == "0 foreign servers"
+    assert mcp_check(lra)["detail"] == "0 servers in mcp.json"
 
 
 def test_a_mistake_in_the_file_is_told_with_its_place(lra, tmp_path):

@@ -4,9 +4,14 @@ import json
 import subprocess
 import sys
 
+import anyio
 import pytest
 
+from long_running_agents.domain.memory import MemoryDraft, Trust, Viewer
+from long_running_agents.domain.session import MINE
+from long_running_agents.domain.tool import GatedCall
 from long_running_agents.home import Home
+from long_running_agents.testing import make_app
 
 
 @pytest.fixture
@@ -216,6 +221,36 @@ def test_conditions_of_forgetting_narrow_each_other(known):
     assert known("memory", "list", "--json")[1] == "[]\n"
 
 
+def test_what_a_server_or_a_tool_told_is_forgotten_by_where_it_came_from(lra, tmp_path):
+    told = (
+        GatedCall(tool="look", server="notes"),
+        GatedCall(tool="list", server="notes"),
+        GatedCall(tool="look", server="notes2"),
+        GatedCall(tool="web_search", args={"query": "herons"}),
+        GatedCall(tool="web_search_more", args={"query": "herons"}),
+        GatedCall(tool="shell"),
+    )
+
+    async def write():
+        async with make_app(tmp_path / "home") as app:
+            for number, call in enumerate(told):
+                draft = MemoryDraft(content=f"Bird {number} is {'x' * number}", trust=Trust.TOOL,
+                              source=call.source)  # fmt: skip
+                await app.memories.write(Viewer(owner=MINE), draft, keep_both=True)
+
+    anyio.run(write)
+    for source, gone in (
+        ("mcp:notes/list", [2]),
+        ("mcp:notes", [1]),
+        ("mcp:notes2", [3]),
+        ("tool:web_search", [4]),
+        ("tool:web_search_more/herons", [5]),
+        ("tool:shell", [6]),
+    ):
+        out = lra("memory", "forget", "--source", source, "--yes", "--json")[1]
+        assert [each["id"] for each in json.loads(out)["memories"]] == gone, source
+
+
 def test_forgetting_by_words_reaches_every_scope_and_script(lra):
     lra("memory", "add", "The code word is tulip", "--scope", "session", "-s", "s")
     lra("memory", "add", "Tulips grow here", "--scope", "agent")
@@ -282,7 +317,10 @@ def test_what_an_import_refuses_is_told_line_by_line(lra, tmp_path):
     assert "line 2: it holds a secret" in err
     assert lra("memory", "import", str(tmp_path / "nothing"))[0] == 3
     (tmp_path / "x.bin").write_bytes(b"\x00\x01")
-    assert lra("memory", "import", str(tmp_path / "x.bin"))[0] == 2
+    code, _, err = lra("memory", "import", str(tmp_path / "x.bin"))
+    assert code == 2
+    assert "two formats: JSON lines" in err
+    assert "Markdown" in err
 
 
 def test_looking_works_beside_an_owner_and_changing_does_not(known, tmp_path):

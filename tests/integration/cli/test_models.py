@@ -10,7 +10,7 @@ import pytest
 from tests.contract.fake_servers import OLLAMA
 from tests.unit.models.fake_local import server as fake_server
 
-from long_running_agents.domain.card import Card
+from long_running_agents.domain.model_card import ModelCard
 
 HOME = "LRA_HOME"
 LOCAL = "long_running_agents.models.local"
@@ -19,7 +19,7 @@ LOCAL = "long_running_agents.models.local"
 @pytest.fixture
 def embedded(monkeypatch):
     """A stand-in where the package that runs models would be."""
-    for name in ("catalog", "fetch", "opening", "server"):
+    for name in ("catalog", "model", "server"):
         module = importlib.import_module(f"tests.unit.models.fake_local.{name}")
         monkeypatch.setitem(sys.modules, f"{LOCAL}.{name}", module)
     fake_server.served.clear()
@@ -27,8 +27,7 @@ def embedded(monkeypatch):
 
 @pytest.fixture
 def no_embedded(monkeypatch):
-    for name in ("catalog", "fetch", "opening", "server"):
-        monkeypatch.setitem(sys.modules, f"{LOCAL}.{name}", None)
+    monkeypatch.setattr(f"{LOCAL}.catalog.CATALOG", {})
 
 
 @pytest.fixture
@@ -92,7 +91,7 @@ def test_the_list_has_what_is_set_found_and_embedded(lra, ollama, embedded):
     }
     code, out, _ = lra("models", "list")
     assert code == 0
-    assert "*\tcustom:scripted\tsettings\t\t" in out.splitlines()
+    assert out.splitlines()[0].startswith("*\tcustom:scripted\tsettings, server at 127.0.0.1:")
 
 
 def test_an_empty_list_says_how_to_get_something(lra, unset, no_embedded):
@@ -109,7 +108,7 @@ def test_a_key_is_enough_to_be_chosen(lra, unset, monkeypatch):
     assert listed(lra)["openai:gpt-5-mini"]["chosen"]
 
 
-def test_use_writes_what_was_checked(lra, unset, model_url, tmp_path):
+def test_use_writes_what_was_checked(lra, unset, model_url, monkeypatch):
     lra("init")
     code, out, _ = lra("models", "use", f"{model_url}#scripted")
     assert code == 0
@@ -119,10 +118,42 @@ def test_use_writes_what_was_checked(lra, unset, model_url, tmp_path):
     code, _, err = lra("models", "use", f"{model_url}#scriptd")
     assert code == 3
     assert "Did you mean scripted?" in err
-    lra("models", "use", "ollama:qwen3")
-    code, out, _ = lra("config", "agent.model", "--json")
-    values = json.loads(out)
-    assert (values["agent.model.model_id"], values["agent.model.base_url"]) == ("ollama:qwen3", "")
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-something")
+    assert lra("models", "use", "openai:gpt-5")[0] == 0
+    values = json.loads(lra("config", "agent.model", "--json")[1])
+    assert values["agent.model.model_id"] == "openai:gpt-5"
+    # The server stays, and so does what it has.
+    assert values["agent.model.servers"] == [model_url]
+    assert f"{model_url}#scripted" in listed(lra)
+
+
+def test_use_refuses_a_server_that_does_not_answer(lra, unset, tmp_path):
+    code, _, err = lra("models", "use", "http://127.0.0.1:9/v1#x")
+
+    assert code == 75
+    assert "Nobody answers at http://127.0.0.1:9/v1" in err
+    assert not (tmp_path / "home" / "config.toml").exists()
+
+
+def test_a_configured_server_stays_when_another_model_is_used(
+    lra, model_url, monkeypatch, tmp_path
+):
+    monkeypatch.delenv("AGENT_MODEL")
+    monkeypatch.delenv("AGENT_MODEL_URL")
+    lra("init")
+    config = tmp_path / "home" / "config.toml"
+    config.write_text(f'[agent.model]\nmodel_id = "scripted"\nbase_url = "{model_url}"\n')
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-something")
+    assert lra("models", "use", "openai:gpt-5")[0] == 0
+    found = listed(lra)
+    assert found["openai:gpt-5"]["chosen"]
+    assert not found["custom:scripted"]["chosen"]
+    assert lra("models", "use", "custom:scripted")[0] == 0
+    assert lra("ask", "hello")[:2] == (0, "Hello there, friend.\n")
+    # A model that the environment names goes before one that was chosen.
+    lra("models", "use", "openai:gpt-5")
+    monkeypatch.setenv("AGENT_MODEL", "scripted")
+    assert lra("ask", "hello")[:2] == (0, "Hello there, friend.\n")
 
 
 @pytest.mark.parametrize(
@@ -142,19 +173,19 @@ def test_use_refuses_a_name_that_cannot_work(lra, unset, embedded, tmp_path, nam
     assert not (tmp_path / "home" / "config.toml").exists()
 
 
-def test_use_says_when_the_environment_goes_before(lra):
-    code, _, err = lra("models", "use", "ollama:qwen3")
+def test_use_says_when_the_environment_goes_before(lra, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-something")
+    code, _, err = lra("models", "use", "openai:gpt-5")
 
     assert code == 0
-    assert "agent.model.model_id comes from environment (AGENT_MODEL)" in err
-    assert "agent.model.base_url comes from environment (AGENT_MODEL_URL)" in err
+    assert "But environment (AGENT_MODEL) goes before the file." in err
 
 
 def test_a_test_prints_and_keeps_the_card(lra, model_url):
     code, out, _ = lra("models", "test", "--json")
     assert code == 0
     card = json.loads(out)["card"]
-    assert set(card) == {*Card.__dataclass_fields__}
+    assert set(card) == {*ModelCard.__dataclass_fields__}
     assert (card["endpoint"], card["streaming"], card["native_tools"]) == (model_url, True, False)
 
     found = listed(lra)["custom:scripted"]
@@ -195,12 +226,12 @@ def test_nothing_is_fetched_unasked(lra, unset, embedded, tmp_path):
     assert not (tmp_path / "home" / "models").exists()
 
 
-def test_a_chat_that_nobody_can_be_asked_in_begins_with_the_small_model(lra, unset, embedded):
+def test_a_chat_through_a_pipe_fetches_nothing_either(lra, unset, embedded, tmp_path):
     code, out, err = lra("chat", stdin="hi\n")
 
-    assert code == 0
-    assert "I am small." in out
-    assert "Fetching qwen2.5-coder-0.5b (491 MB, Apache-2.0)" in err
+    assert (code, out) == (1, "")
+    assert "lra models pull" in err
+    assert not (tmp_path / "home" / "models").exists()
 
 
 def test_weights_that_nothing_here_could_run_are_not_fetched(lra, unset, embedded, monkeypatch):
@@ -209,7 +240,7 @@ def test_weights_that_nothing_here_could_run_are_not_fetched(lra, unset, embedde
 
     assert code == 1
     assert "pip install 'long-running-agents[local]'" in err
-    assert "Fetching" not in err
+    assert "Downloading" not in err
 
 
 @pytest.mark.parametrize("name", ["local:", "local", "local:big"])
@@ -217,10 +248,10 @@ def test_naming_the_embedded_model_is_agreeing_to_fetch_it(lra, unset, embedded,
     code, out, err = lra("ask", "hi", "--model", name)
 
     assert (code, out) == (0, "I am small.\n")
-    assert "Fetching" in err
+    assert "Downloading" in err
     assert "is small: it chats, but errs often" in err
     code, _, err = lra("ask", "hi", "--model", name)
-    assert "Fetching" not in err
+    assert "Downloading" not in err
 
 
 def test_an_embedded_model_that_is_here_answers_by_itself(lra, unset, embedded):
@@ -317,3 +348,31 @@ def test_an_address_alone_is_enough_for_a_server_with_one_model(lra, monkeypatch
     code, _, err = lra("ask", "hi")
     assert code == 1
     assert "agent.model.base_url (AGENT_MODEL_URL) says http://127.0.0.1:9/v1" in err
+
+
+def test_a_server_is_added_and_used(lra, unset, model_url, tmp_path):
+    bare = model_url.removesuffix("/v1")
+    code, out, _ = lra("models", "add", bare, "--use", "scripted")
+    assert (code, "is remembered" in out) == (0, True)
+    assert lra("ask", "hello")[:2] == (0, "Hello there, friend.\n")
+    before = (tmp_path / "home" / "config.toml").read_bytes()
+    code, _, err = lra("models", "add", "http://127.0.0.1:9", "--key", stdin="secret-of-it\n")
+    assert code == 75
+    assert "Nobody answers at http://127.0.0.1:9/v1" in err
+    assert (tmp_path / "home" / "config.toml").read_bytes() == before
+    assert not (tmp_path / "home" / ".env").exists()
+
+
+def test_a_key_is_kept_and_removed(lra, unset, tmp_path):
+    env = tmp_path / "home" / ".env"
+    code, out, err = lra("models", "key", "openai", stdin="sk-made-up-0123456789\n")
+    assert (code, err) == (0, "")
+    assert "sk-made-up" not in out
+    assert env.read_text() == "OPENAI_API_KEY='sk-made-up-0123456789'\n"
+    assert env.stat().st_mode & 0o777 == 0o600
+    assert listed(lra)["openai:gpt-5-mini"]["chosen"]
+    assert lra("models", "key", "openai", "--remove")[0] == 0
+    assert env.read_text().strip() == ""
+    assert lra("models", "key", "nobody", stdin="x")[0] == 3
+    assert lra("models", "key", "openai", stdin="")[0] == 2
+    assert lra("models", "key", "openai", stdin="a'b")[0] == 2

@@ -2,7 +2,7 @@
 
 import json
 
-from long_running_agents.domain.token import plausible
+from long_running_agents.domain.auth import plausible
 
 
 def test_a_token_is_shown_once_and_on_stdout_alone(lra):

@@ -46,3 +46,15 @@ def test_what_is_no_export_is_refused(lra, tmp_path):
     code, _, err = lra("sessions", "import", str(file))
     assert code == 2
     assert "Line 1" in err
+
+
+def test_the_next_request_is_shown_with_its_rules(lra):
+    assert lra("context")[0] == 2
+    lra("ask", "Hello", "--session", "s")
+    lra("rules", "pin", "Be brief.")
+    code, out, _ = lra("context", "s")
+    assert code == 0
+    assert "tokens in the next request" in out
+    assert "- Be brief." in out
+    told = json.loads(lra("context", "--json")[1])
+    assert told["shares"]["block"] == 0

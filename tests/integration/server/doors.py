@@ -9,11 +9,10 @@ from starlette.responses import StreamingResponse
 from tests.integration.server.serving import listening_app
 
 from long_running_agents.clock import SystemClock
-from long_running_agents.domain.token import EVERYTHING
+from long_running_agents.domain.auth import EVERYTHING
 from long_running_agents.server.asgi import api
-from long_running_agents.server.door import Door
-from long_running_agents.server.guard import Guard
-from long_running_agents.server.tokens import Wish
+from long_running_agents.server.auth import TokenRequest
+from long_running_agents.server.guard import Authenticator, Guard
 from long_running_agents.testing import make_app
 
 OWN = "http://127.0.0.1"
@@ -66,7 +65,7 @@ class House:
 
     async def token(self, *scopes, **wish):
         """A new token: (id, secret)."""
-        asked = Wish(name="t", **{"owner": "me", "scopes": scopes or EVERYTHING, **wish})
+        asked = TokenRequest(name="t", **{"owner": "me", "scopes": scopes or EVERYTHING, **wish})
         issued = await self.door.tokens.create(asked, by="test")
         return issued.token.id, issued.secret
 
@@ -77,11 +76,11 @@ async def house(home, clock=None, **gateway):
     settings = {f"gateway__{key}": value for key, value in gateway.items()}
     async with make_app(home, **settings) as app:
         clock = clock or SystemClock()
-        door = Door(app.database, clock, app.settings.gateway, "me")
+        door = Authenticator(app.database, clock, app.settings.gateway, "me")
         asgi = furnished(app, clock, door)
         async with (
             listening_app(asgi) as address,
-            httpx2.AsyncClient(base_url=address, timeout=10, trust_env=False) as client,
+            httpx2.AsyncClient(base_url=address, timeout=300, trust_env=False) as client,
         ):
             yield House(app, door, asgi, address, client)
 

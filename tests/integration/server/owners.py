@@ -6,9 +6,9 @@ import httpx2
 from tests.integration.server.serving import listening_app
 
 from long_running_agents.clock import SystemClock
-from long_running_agents.domain.token import EVERYTHING, Caller, Scope
+from long_running_agents.domain.auth import EVERYTHING, Caller, TokenScope
 from long_running_agents.server.asgi import api
-from long_running_agents.server.callers import CALLER
+from long_running_agents.server.auth import CALLER
 from long_running_agents.testing import ScriptedModel, make_app
 
 
@@ -21,7 +21,9 @@ class Believing:
     async def __call__(self, scope, receive, send):
         headers = dict(scope["headers"])
         scopes = headers.get(b"x-scopes")
-        known = EVERYTHING if scopes is None else frozenset(map(Scope, scopes.decode().split()))
+        known = (
+            EVERYTHING if scopes is None else frozenset(map(TokenScope, scopes.decode().split()))
+        )
         caller = Caller(owner=headers.get(b"x-owner", b"me").decode(), scopes=known)
         scope.setdefault("state", {})[CALLER] = caller
         await self._app(scope, receive, send)
@@ -32,7 +34,7 @@ class Client:
 
     def __init__(self, http, owner, scopes):
         self._http = http
-        self._who = {"x-owner": owner} | ({} if scopes is None else {"x-scopes": scopes})
+        self.who = {"x-owner": owner} | ({} if scopes is None else {"x-scopes": scopes})
 
     @property
     def address(self):
@@ -40,7 +42,7 @@ class Client:
         return str(self._http.base_url).rstrip("/")
 
     async def __call__(self, method, path, *, headers=(), **options):
-        headers = self._who | dict(headers)
+        headers = self.who | dict(headers)
         return await self._http.request(method, path, headers=headers, **options)
 
     async def ok(self, method, path, **options):
@@ -67,7 +69,7 @@ async def believing(home, *replies, clock=None, **options):
     async with (
         make_app(home, clock=clock, **options) as app,
         listening_app(Believing(api(app, clock or SystemClock()))) as address,
-        httpx2.AsyncClient(base_url=address, timeout=30) as http,
+        httpx2.AsyncClient(base_url=address, timeout=300) as http,
     ):
         yield app, lambda owner="me", scopes=None: Client(http, owner, scopes)
 
@@ -75,5 +77,5 @@ async def believing(home, *replies, clock=None, **options):
 async def told(app, text, session="s1", owner="me"):
     """A turn that has come to rest."""
     turns = app.turns.of(owner)
-    turn = await turns.start(session, text)
+    turn = await turns.start(Caller(owner=owner).key(session), text)
     return await turns.settled(turn.id)

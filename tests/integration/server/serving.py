@@ -5,11 +5,14 @@ from contextlib import asynccontextmanager
 
 import httpx2
 import uvicorn
+from tests.kept import keep_fields
 
-from long_running_agents import listening
 from long_running_agents.clock import SystemClock
+from long_running_agents.net import listen
 from long_running_agents.server.asgi import create_app
 from long_running_agents.testing import ScriptedModel, make_app
+
+keep_fields()
 
 
 @asynccontextmanager
@@ -19,7 +22,7 @@ async def listening_app(asgi):
         asgi, ws="websockets-sansio", lifespan="off", log_config=None, access_log=False
     )
     server = uvicorn.Server(config)
-    with listening.listening("127.0.0.1", 0) as socket:
+    with listen.listening("127.0.0.1", 0) as socket:
         serving = asyncio.create_task(server.serve(sockets=[socket]))
         try:
             yield f"http://127.0.0.1:{socket.getsockname()[1]}"
@@ -35,6 +38,6 @@ async def served(home, *replies, **options):
     async with (
         make_app(home, model=model, **options) as app,
         listening_app(create_app(app, SystemClock())) as address,
-        httpx2.AsyncClient(base_url=address, timeout=30) as client,
+        httpx2.AsyncClient(base_url=address, timeout=300) as client,
     ):
         yield app, client

@@ -14,7 +14,7 @@ from tests.integration.server.doors import bearer, house, knock
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from long_running_agents.config.settings import GatewaySettings
-from long_running_agents.domain.token import Scope, new_secret
+from long_running_agents.domain.auth import TokenScope, new_secret
 
 pytestmark = pytest.mark.anyio
 
@@ -123,7 +123,7 @@ async def test_case_8_a_secret_in_the_address_is_refused_also_a_good_one(tmp_pat
 
 async def test_case_4_nobody_gives_themselves_a_scope_or_an_owner(tmp_path):
     async with house(tmp_path, require_token=True) as there:
-        _, secret = await there.token(Scope.READ, owner="ann")
+        _, secret = await there.token(TokenScope.READ, owner="ann")
         claims = {"X-Scopes": "admin", "X-Owner": "me", "Scope": "admin", **bearer(secret)}
         listed = await there.client.get("/api/tokens?scopes=admin&scope=admin", headers=claims)
         made = await there.client.post(
@@ -205,7 +205,7 @@ async def test_case_7_no_header_says_who_or_where_somebody_is(tmp_path):
         "X-Auth-Request-Email", "X-Lra-Owner",
     ]  # fmt: skip
     async with house(tmp_path) as there:
-        _, secret = await there.token(Scope.READ)
+        _, secret = await there.token(TokenScope.READ)
         for name in names:
             headers = {name.lower(): "for=127.0.0.1" if name == "Forwarded" else "127.0.0.1"}
             far = await knock(there.asgi, headers=headers)
@@ -230,7 +230,7 @@ async def test_case_7_whoever_comes_through_a_proxy_on_this_machine_needs_a_toke
 async def test_case_9_and_17_making_and_changing_take_the_same_right(tmp_path):
     async with house(tmp_path) as there:
         key, _ = await there.token(owner="ann")
-        _, secret = await there.token(Scope.READ, Scope.CHAT, Scope.APPROVE)
+        _, secret = await there.token(TokenScope.READ, TokenScope.CHAT, TokenScope.APPROVE)
         answers = [
             await there.client.request(method, path, headers=bearer(secret), json=body)
             for method, path, body in (

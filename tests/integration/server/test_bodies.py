@@ -6,7 +6,7 @@ import pytest
 from starlette.exceptions import HTTPException
 from tests.integration.server.owners import believing
 
-from long_running_agents.server.bodies import MOST, JsonRequest
+from long_running_agents.server.http import LARGEST_BODY, JsonRequest
 
 pytestmark = pytest.mark.anyio
 
@@ -110,12 +110,12 @@ async def test_a_body_without_end_is_not_read_to_its_end():
     with pytest.raises(HTTPException) as refused:
         await request.body()
     assert refused.value.status_code == 413
-    assert len(read) == (MOST >> 20) + 1
+    assert len(read) == (LARGEST_BODY >> 20) + 1
 
 
 async def test_a_body_that_is_too_long_is_refused(tmp_path):
     async with believing(tmp_path) as (_, client):
-        long = b" " * (MOST + 1)
+        long = b" " * (LARGEST_BODY + 1)
         told = await client().refused("POST", "/api/sessions", content=long, headers=JSON)
         assert told[0] == 413
 

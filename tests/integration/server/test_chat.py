@@ -6,6 +6,7 @@ import pytest
 from tests.integration.server.serving import served
 from tests.integration.stories import hands
 
+from long_running_agents.server import http
 from long_running_agents.testing import call, fail, say
 
 pytestmark = pytest.mark.anyio
@@ -122,3 +123,31 @@ async def test_a_wrong_body_is_told_with_its_field(tmp_path, body):
         assert await app.sessions.count() == 0
     assert answer.status_code == 422
     assert answer.json()["fields"]
+
+
+async def test_who_asks_for_a_stream_hears_the_words_however_late_they_are_fetched(tmp_path):
+    async with served(tmp_path, say("Earlier."), say("One word after another.")) as (app, _):
+        await app.turns.settled((await app.turns.start("s", "Before")).id)
+        turn = await app.turns.start("s", "Go")
+        frames = http.of_turn(app.turns, turn)
+        await app.turns.settled(turn.id)
+        heard = [frame async for frame in frames]
+    words = [frame for frame in heard if frame.startswith("event: text_delta")]
+    said = "".join(json.loads(frame.partition("data: ")[2])["text"] for frame in words)
+    assert said == "One word after another."
+    # All of this turn and nothing of the one before, each once.
+    assert not [frame for frame in heard if turn.id not in frame]
+    kinds = [frame.split()[3] for frame in heard if frame.startswith("id: ")]
+    assert (kinds[0], kinds[-1]) == ("message", "done")
+    assert len(kinds) == len(set(kinds))
+
+
+async def test_a_listener_that_falls_behind_still_hears_the_whole_answer(tmp_path):
+    text = " ".join(f"word{number}" for number in range(2000))
+    async with served(tmp_path, say(text)) as (app, _):
+        turn = await app.turns.start("s", "Go")
+        frames = http.of_turn(app.turns, turn)
+        await app.turns.settled(turn.id)
+        heard = [frame async for frame in frames]
+    [whole] = [frame for frame in heard if "event: done" in frame]
+    assert json.loads(whole.partition("data: ")[2])["text"] == text

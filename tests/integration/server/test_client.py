@@ -10,9 +10,9 @@ from tests.integration.stories import SESSION
 from long_running_agents.client import Address, Client
 from long_running_agents.clock import SystemClock
 from long_running_agents.domain.events import (
+    DeltaEnvelope,
+    EventEnvelope,
     MessageAccepted,
-    Passing,
-    Recorded,
     TurnDone,
     WordsArrived,
 )
@@ -50,7 +50,7 @@ async def test_a_message_is_one_turn_and_what_is_heard_is_what_the_home_hears(tm
         "Hello there.",
         "Hi",
     )
-    assert [each for each in heard if isinstance(each, Recorded)] == stored
+    assert [each for each in heard if isinstance(each, EventEnvelope)] == stored
 
 
 async def test_words_arrive_while_they_are_said(tmp_path):
@@ -68,7 +68,7 @@ async def test_words_arrive_while_they_are_said(tmp_path):
 
 
 def _says_words(heard):
-    return isinstance(heard, Passing) and isinstance(heard.delta, WordsArrived)
+    return isinstance(heard, DeltaEnvelope) and isinstance(heard.delta, WordsArrived)
 
 
 async def test_a_turn_is_stopped(tmp_path):
@@ -115,7 +115,9 @@ async def test_the_events_of_a_turn_can_be_found_from_the_end(tmp_path):
             await client.turns.settled(turn.id)
         newest = await client.sessions.last_event(SESSION)
         found = [await client.sessions.before(SESSION, turn.id, newest) for turn in turns]
-        assert found == [await app.turns.before(turn.id) for turn in turns]
+        told = await app.sessions.events(SESSION)
+        firsts = [next(each.seq for each in told if each.turn_id == turn.id) for turn in turns]
+        assert found == [first - 1 for first in firsts]
 
 
 class Moving:
@@ -157,7 +159,7 @@ async def test_whoever_was_away_hears_each_event_once(tmp_path):
             await listening.aclose()
         await server.go()
         stored = list(await app.sessions.events(SESSION))
-    assert [each for each in heard if isinstance(each, Recorded)] == stored
+    assert [each for each in heard if isinstance(each, EventEnvelope)] == stored
     prompts = [each.event.content for each in stored if isinstance(each.event, MessageAccepted)]
     assert prompts == ["First", "Second", "Third"]
     assert "went away" in told[0]

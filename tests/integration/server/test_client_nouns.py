@@ -4,10 +4,12 @@ import pytest
 from tests.integration.server.serving import served
 from tests.integration.stories import SESSION, hands
 
+from long_running_agents import api
 from long_running_agents.client import Client
-from long_running_agents.domain.grant import Lasting
+from long_running_agents.clock import SystemClock
+from long_running_agents.domain.approval import GrantDuration
 from long_running_agents.domain.memory import (
-    Draft,
+    MemoryDraft,
     Merged,
     Query,
     Refused,
@@ -16,9 +18,11 @@ from long_running_agents.domain.memory import (
     Stored,
     Viewer,
 )
+from long_running_agents.domain.rule import RuleState
 from long_running_agents.domain.turn import TurnStatus
-from long_running_agents.errors import NotFound
-from long_running_agents.testing import call, say
+from long_running_agents.errors import Busy, NotFound, UsageError
+from long_running_agents.server.asgi import api as server_api
+from long_running_agents.testing import call, make_app, say
 
 pytestmark = pytest.mark.anyio
 ME = Viewer(owner="me")
@@ -61,6 +65,24 @@ async def test_tasks_are_told_whole(tmp_path):
         assert [task.title for task in await client.sessions.tasks(SESSION)] == ["Buy milk"]
 
 
+async def test_rules_are_pinned_enforced_and_lifted_as_at_home(tmp_path):
+    async with served(tmp_path, say("Yes.")) as (app, http), at(http) as client:
+        turn = await client.turns.start(SESSION, "Never be late.")
+        await client.turns.settled(turn.id)
+        rule = await client.rules.pin("Never open evil.com.", session_id=SESSION, turn_id=turn.id)
+        assert rule == (await app.rules.every(SESSION))[-1]
+        rule = await client.rules.change(rule.id, enforced=True)
+        assert [each.host for each in rule.enforced] == ["evil.com", "*.evil.com"]
+        assert list(await client.rules.every(SESSION)) == list(await app.rules.every(SESSION))
+        await client.rules.change(rule.id, state=RuleState.LIFTED)
+        assert [each.text for each in await client.rules.every()] == ["Never be late."]
+        assert len(await client.rules.every(ended=True)) == 2
+        with pytest.raises(Busy, match="cannot become"):
+            await client.rules.change(rule.id, state=RuleState.ACTIVE)
+        with pytest.raises(UsageError, match="800"):
+            await client.rules.pin("x" * 3000)
+
+
 async def test_a_question_is_answered_and_its_grant_revoked(tmp_path):
     def clean() -> str:
         """Clean up."""
@@ -79,7 +101,7 @@ async def test_a_question_is_answered_and_its_grant_revoked(tmp_path):
             stored.args,
             str(stored.offer),
         )
-        await client.turns.answer(asked.id, allowed=True, lasting=Lasting.SESSION)
+        await client.turns.answer(asked.id, allowed=True, lasting=GrantDuration.SESSION)
         assert (await client.turns.settled(turn.id)).answer == "Clean."
         grants = (await http.get("/api/grants")).json()["grants"]
         assert await client.revoke(grants[0]["id"]) == str(stored.offer)
@@ -90,14 +112,16 @@ async def test_a_question_is_answered_and_its_grant_revoked(tmp_path):
 async def test_memories_are_written_found_corrected_forgotten_and_brought_back(tmp_path):
     async with served(tmp_path) as (_, http), at(http) as client:
         memories = client.memories
-        written = await memories.write(ME, Draft(content="The heron eats frogs at the mill."))
+        written = await memories.write(ME, MemoryDraft(content="The heron eats frogs at the mill."))
         assert isinstance(written, Stored)
-        same = await memories.write(ME, Draft(content="The heron eats frogs at the mill."))
+        same = await memories.write(ME, MemoryDraft(content="The heron eats frogs at the mill."))
         assert isinstance(same, Merged)
-        alike = await memories.write(ME, Draft(content="The heron eats frogs at the old mill."))
+        alike = await memories.write(
+            ME, MemoryDraft(content="The heron eats frogs at the old mill.")
+        )
         assert isinstance(alike, Similar)
         assert [memory.id for memory in alike.memories] == [written.memory.id]
-        assert isinstance(await memories.write(ME, Draft(content="?")), Refused)
+        assert isinstance(await memories.write(ME, MemoryDraft(content="?")), Refused)
         corrected = await memories.correct(
             ME, written.memory.id, "The heron eats fish at the mill."
         )
@@ -125,3 +149,18 @@ async def test_a_server_says_what_it_is_and_which_models_it_has(tmp_path):
         status = await client.status()
         assert status.agent == app.settings.agent.name
         assert status.model in await client.models() or status.model == ""
+
+
+async def test_every_request_that_a_protocol_names_is_one_that_the_server_answers(tmp_path):
+    async with make_app(tmp_path) as app:
+        described = server_api(app, SystemClock()).openapi()["paths"]
+    marked = [
+        (protocol.__name__, name, *getattr(method, api.REQUEST))
+        for protocol in (api.TurnApi, api.SessionApi, api.MemoryApi, api.SkillApi)
+        for name, method in vars(protocol).items()
+        if hasattr(method, api.REQUEST)
+    ]
+    assert len(marked) > 20
+    for protocol, name, asked, _, _ in marked:
+        method, _, path = asked.partition(" ")
+        assert method.lower() in described.get(path, {}), (protocol, name, asked)

@@ -7,10 +7,17 @@ from tests.integration.server.serving import served
 from tests.integration.server.skills import CELSIUS, EXACT, SHOUT, UNTYPED
 
 from long_running_agents.client import Client
-from long_running_agents.client.skills import Skills
-from long_running_agents.domain.skill import Brought, Draft, Example, Limits, Origin, Standing
-from long_running_agents.errors import Busy, NotFound, SkillRefused
-from long_running_agents.skills.library import Library
+from long_running_agents.client.nouns import SkillClient
+from long_running_agents.domain.skill import (
+    SkillApproval,
+    SkillCreator,
+    SkillDraft,
+    SkillExample,
+    SkillLimits,
+    SkillOrigin,
+)
+from long_running_agents.errors import NotFound, SkillRefused
+from long_running_agents.skills.library import SkillLibrary
 
 pytestmark = pytest.mark.anyio
 
@@ -20,24 +27,24 @@ def at(http):
 
 
 def draft(source, **wishes):
-    return Draft(source=source, brought=Brought(origin=Origin.PERSON), **wishes)
+    return SkillDraft(source=source, brought=SkillOrigin(origin=SkillCreator.PERSON), **wishes)
 
 
 async def test_skills_are_what_the_home_says_they_are(tmp_path):
     async with served(tmp_path) as (app, http), at(http) as client:
         skills, library = client.skills, app.workshop.library
         first = await skills.create(draft(CELSIUS), enable=True)
-        assert (first.standing, first.decided_by) == (Standing.APPROVED, "person")
+        assert (first.standing, first.decided_by) == (SkillApproval.APPROVED, "person")
         second = await skills.create(
             draft(
                 EXACT,
-                examples=(Example(args={"fahrenheit": 32}, result=0, checked=True),),
-                limits=Limits(timeout=5, memory=128),
+                examples=(SkillExample(args={"fahrenheit": 32}, result=0, checked=True),),
+                limits=SkillLimits(timeout=60, memory=128),
                 label="2",
             ),
             enable=False,
         )
-        assert second.standing is Standing.PROPOSED
+        assert second.standing is SkillApproval.PROPOSED
         assert list(await skills.every()) == list(await library.every())
         assert await skills.get("celsius") == await library.get("celsius")
         assert list(await skills.versions("celsius")) == list(await library.versions("celsius"))
@@ -53,11 +60,9 @@ async def test_whatever_is_decided_there_is_so_here(tmp_path):
     async with served(tmp_path) as (app, http), at(http) as client:
         skills, library = client.skills, app.workshop.library
         await skills.create(draft(CELSIUS), enable=False)
-        assert await skills.approve("celsius", by="me") == await library.get("celsius")
+        assert await skills.approve("celsius", 1, by="me") == await library.get("celsius")
         await skills.create(draft(EXACT), enable=False)
         assert (await skills.reject("celsius", 2, by="me")).proposed is None
-        with pytest.raises(Busy):
-            await skills.approve("celsius", by="me")
         assert (await skills.approve("celsius", 2, by="me")).version == 2
         assert (await skills.roll_back("celsius", by="me")).version == 1
         assert (await skills.disable("celsius", "too warm", by="me")).note == "too warm"
@@ -94,7 +99,7 @@ async def test_what_is_exported_can_be_brought_in_again(tmp_path):
         assert "def celsius" not in only
         await skills.delete("shout")
         [version] = await skills.bring_in(only)
-        assert (version.name, version.standing) == ("shout", Standing.PROPOSED)
+        assert (version.name, version.standing) == ("shout", SkillApproval.PROPOSED)
         assert version == await app.workshop.library.version("shout")
 
 
@@ -109,10 +114,10 @@ async def test_a_skill_that_is_called_like_a_path_of_the_servers_is_found_all_th
 
 
 @pytest.mark.parametrize(
-    "name", [name for name in vars(Skills) if not name.startswith("_")], ids=str
+    "name", [name for name in vars(SkillClient) if not name.startswith("_")], ids=str
 )
 def test_every_method_takes_what_the_librarys_takes(name):
-    ours = inspect.signature(getattr(Skills, name)).parameters
-    theirs = inspect.signature(getattr(Library, name)).parameters
+    ours = inspect.signature(getattr(SkillClient, name)).parameters
+    theirs = inspect.signature(getattr(SkillLibrary, name)).parameters
     # Where in a conversation it happens is for those who are in one.
     assert list(ours) == [each for each in theirs if each != "where"]

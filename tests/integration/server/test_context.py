@@ -5,8 +5,10 @@ import pytest
 from tests.integration.server.owners import believing, told
 from tests.integration.server.skills import SHOUT, made
 
-from long_running_agents.domain.memory import Draft, Viewer
+from long_running_agents.domain.memory import MemoryDraft, Viewer
 from long_running_agents.testing import ScriptedModel, call, say
+from long_running_agents.tools import selection
+from long_running_agents.tools.catalog import built_in
 
 pytestmark = pytest.mark.anyio
 
@@ -75,7 +77,8 @@ async def test_what_is_foreseen_is_what_the_next_turn_is_sent_and_nothing_is_wri
         assert {each["shown"] for each in seen["history"]} == {"whole"}
         assert seen["prompt"] == question
         shares = seen["shares"]
-        assert min(shares[name] for name in shares) > 0
+        assert shares.pop("block") == 0
+        assert min(shares.values()) > 0
 
         await told(app, question)
         assert "My dog is called Rex." in sent(model.requests[-1])
@@ -128,7 +131,7 @@ async def test_the_bounds_of_history_leave_out_the_oldest_turns(tmp_path):
     left = [each for each in seen["history"] if each["shown"] == "left_out"]
     kept = [each for each in seen["history"] if each["shown"] == "whole"]
     assert left
-    assert {each["reason"] for each in left} == {"bounds"}
+    assert {each["reason"] for each in left} == {"window"}
     assert kept[0]["text"] in {"Question 5", "Question 6"}
     assert seen["shares"]["history"] == sum(each["tokens"] for each in kept)
 
@@ -157,7 +160,10 @@ async def test_a_message_that_would_be_refused_is_shown_with_the_reason(tmp_path
 
 
 async def test_tools_are_told_in_short_before_many_are_left_out(tmp_path):
-    async with believing(tmp_path, agent__model__context_window=24_000) as (_, client):
+    known = selection.once(tool.tool_def for tool in built_in().tools.values())
+    size = selection.takes(tool for tool in known if tool.name not in selection.CORE)
+    # A quarter of the window is for tools: a little less than all of them take.
+    async with believing(tmp_path, agent__model__context_window=4 * size - 4) as (_, client):
         seen = await client().ok("GET", page(prompt="Create a task"))
         whole = await client().ok("GET", "/api/tools")
     states = [each["state"] for each in seen["tools"]]
@@ -180,7 +186,25 @@ async def test_skills_are_among_the_tools_and_so_are_those_that_are_not_chosen(t
 async def test_another_owners_session_is_not_there(tmp_path):
     async with believing(tmp_path, say("Hello.")) as (app, client):
         await told(app, "Hi")
-        await app.memories.write(ME, Draft(content="My dog is called Rex."))
-        assert await client("you").refused("GET", page()) == (404, "not_found")
+        await app.memories.write(ME, MemoryDraft(content="My dog is called Rex."))
+        theirs = await client("you").ok("GET", page())
+        new = await client("you").ok("GET", page("new"))
         seen = await client("you").ok("GET", page("new", prompt="What is my dog called?"))
+    assert {**theirs, "session_id": "new"} == new
     assert seen["memories"] == []
+
+
+async def test_a_session_is_compacted_at_will_by_its_owner_alone(tmp_path):
+    replies = [say("One."), say("Two."), say("Three."), say("They counted.\n<end>")]
+    async with believing(tmp_path, *replies, summaries=True) as (app, client):
+        for question in ("Count", "Go on", "And on"):
+            await told(app, question)
+        compact = "/api/sessions/s1/compact"
+        assert (await client("you").refused("POST", compact))[0] == 404
+        fold = await client().ok("POST", compact)
+        assert (fold["first"], fold["last"], fold["text"]) == (1, 2, "They counted.")
+        seen = await client().ok("GET", page())
+        assert "turns 1 to 2: They counted." in seen["block"]
+        assert seen["shares"]["block"] > 0
+        assert len(seen["history"]) == 2
+        assert (await client().refused("POST", compact))[0] == 404

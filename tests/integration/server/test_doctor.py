@@ -7,7 +7,7 @@ import pytest
 from tests.integration.server.owners import believing
 
 from long_running_agents.cli.main import run
-from long_running_agents.domain.memory import Draft, Viewer
+from long_running_agents.domain.memory import MemoryDraft, Viewer
 
 pytestmark = pytest.mark.anyio
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.anyio
 async def test_an_admin_is_told_what_lra_doctor_tells(tmp_path, capsys):
     home = {"agent__model__base_url": "http://127.0.0.1:9/v1", "agent__model__model_id": "x"}
     async with believing(tmp_path, **home) as (app, client):
-        await app.memories.write(Viewer(owner="me"), Draft(content="The heron eats frogs."))
+        await app.memories.write(Viewer(owner="me"), MemoryDraft(content="The heron eats frogs."))
         seen = await client(scopes="admin").ok("GET", "/api/doctor")
         names = [check["name"] for check in seen["checks"]]
     # It has a loop of its own.
@@ -27,9 +27,9 @@ async def test_an_admin_is_told_what_lra_doctor_tells(tmp_path, capsys):
     assert found["database"]["state"] == "ok"
     assert found["model"] == {
         "name": "model",
-        "state": "ok",
-        "detail": "x at http://127.0.0.1:9/v1",
-        "fix": "",
+        "state": "problem",
+        "detail": "custom:x: its server does not answer",
+        "fix": "Start that server, or choose another model: 'lra models list'.",
     }
 
 

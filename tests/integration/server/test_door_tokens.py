@@ -8,8 +8,8 @@ import websockets
 from tests.integration.server.doors import bearer, house
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
-from long_running_agents.domain.token import Scope
-from long_running_agents.store import audit
+from long_running_agents.domain.auth import TokenScope
+from long_running_agents.store import decisions
 from long_running_agents.testing import FrozenClock
 
 pytestmark = pytest.mark.anyio
@@ -27,7 +27,7 @@ async def test_a_token_is_made_over_http_and_kept_as_a_digest_only(tmp_path):
         listed = (await there.client.get("/api/tokens")).json()["tokens"]
         secret = made.json()["secret"]
         assert await status(there, secret) == 200
-        noted = await there.app.database.read(audit.newest)
+        noted = await there.app.database.read(decisions.newest_admin)
 
     assert made.status_code == 201
     assert [(each["name"], each["owner"], each["scopes"]) for each in listed] == [
@@ -43,8 +43,8 @@ async def test_a_token_is_made_over_http_and_kept_as_a_digest_only(tmp_path):
 
 async def test_a_token_reaches_as_far_as_its_scopes_and_owner(tmp_path):
     async with house(tmp_path) as there:
-        _, reading = await there.token(Scope.READ)
-        _, chatting = await there.token(Scope.CHAT)
+        _, reading = await there.token(TokenScope.READ)
+        _, chatting = await there.token(TokenScope.CHAT)
         refused = await there.client.get("/api/status", headers=bearer(chatting))
         tokens = await there.client.get("/api/tokens", headers=bearer(reading))
         made = await there.client.post(

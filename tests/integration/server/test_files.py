@@ -2,8 +2,12 @@
 
 import os
 
+import httpx2
 import pytest
 from tests.integration.server.owners import believing
+from tests.integration.server.serving import served
+
+from long_running_agents.server.routes.files import LARGEST_CHARACTER
 
 pytestmark = pytest.mark.anyio
 
@@ -82,7 +86,22 @@ async def test_what_tells_the_agent_what_to_do_is_for_those_who_may_change_setti
                 told = await chatting.refused(method, CONTENT, params={"path": path}, content=b"x")
                 assert told == (403, "denied"), path
         await admin.ok("PUT", CONTENT, params={"path": "SOUL.md"}, content=b"Be kind.")
+        long = b"x" * (LARGEST_CHARACTER + 1)
+        for path in ("SOUL.md", "user.md"):
+            told = await admin.refused("PUT", CONTENT, params={"path": path}, content=long)
+            assert told[0] == 413
         assert app.hands.of("me").workspace.read("SOUL.md") == b"Be kind."
+
+
+async def test_who_the_agent_is_stands_in_the_home_wherever_it_works(tmp_path):
+    elsewhere = tmp_path / "repository"
+    async with believing(tmp_path, agent__workspace=str(elsewhere)) as (app, client):
+        ask = client()
+        await ask.ok("PUT", CONTENT, params={"path": "SOUL.md"}, content=b"Be kind.")
+
+        assert app.hands.of("me").folder.read("SOUL.md") == b"Be kind."
+        assert list(elsewhere.iterdir()) == []
+        assert (await ask("GET", CONTENT, params={"path": "SOUL.md"})).content == b"Be kind."
 
 
 async def test_a_file_that_is_too_large_is_not_taken(tmp_path):
@@ -95,3 +114,55 @@ async def test_a_file_that_is_too_large_is_not_taken(tmp_path):
         told = await client().refused("PUT", CONTENT, params={"path": "big"}, content=endless())
         assert told[0] == 413
         assert app.hands.of("me").workspace.entries() == []
+
+
+LARGE = 60 << 20
+"""More than the buffers between a server and a client hold."""
+
+
+async def test_a_file_that_is_replaced_meanwhile_is_fetched_as_it_was(tmp_path):
+    async with served(tmp_path) as (app, client):
+        workspace = app.hands.of("me").workspace
+        workspace.write("big", b"a" * LARGE)
+        async with client.stream("GET", CONTENT, params={"path": "big"}) as answer:
+            pieces = answer.aiter_bytes()
+            found = [await anext(pieces)]
+            workspace.replace("big", b"b")
+            found += [piece async for piece in pieces]
+    whole = b"".join(found)
+    assert (len(whole), whole.count(b"a")) == (LARGE, LARGE)
+
+
+@pytest.mark.parametrize("length", [5, LARGE, LARGE + 5])
+async def test_a_file_that_changes_meanwhile_is_not_taken_for_whole(tmp_path, length):
+    async with served(tmp_path) as (app, client):
+        workspace = app.hands.of("me").workspace
+        workspace.write("big", b"a" * LARGE)
+        async with client.stream("GET", CONTENT, params={"path": "big"}) as answer:
+            pieces = answer.aiter_bytes()
+            await anext(pieces)
+            with (workspace.root / "big").open("r+b") as file:
+                file.truncate(length)
+                file.write(b"b")
+            with pytest.raises(httpx2.RemoteProtocolError):
+                async for _ in pieces:
+                    pass
+
+
+async def test_an_empty_file_is_fetched(tmp_path):
+    async with believing(tmp_path) as (app, client):
+        app.hands.of("me").workspace.write("empty", b"")
+        fetched = await client()("GET", CONTENT, params={"path": "empty"})
+    assert (fetched.status_code, fetched.content) == (200, b"")
+
+
+async def test_a_name_that_is_no_line_of_text_is_listed_all_the_same(tmp_path):
+    async with believing(tmp_path) as (app, client):
+        root = app.hands.of("me").workspace.root
+        (root / "a\nb\x1b[2J").mkdir()
+        (root / "a\nb\x1b[2J" / "c").write_text("x", encoding="utf-8")
+        listed = await client().ok("GET", "/api/files?depth=2")
+    assert [each["path"] for each in listed["files"]] == [
+        "a\ufffdb\ufffd[2J",
+        "a\ufffdb\ufffd[2J/c",
+    ]

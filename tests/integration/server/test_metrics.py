@@ -9,13 +9,12 @@ from tests.integration.server.serving import listening_app, served
 from tests.integration.server.windows import window
 from tests.integration.stories import hands
 
-from long_running_agents.agent.onlookers import Asked
 from long_running_agents.clock import SystemClock
-from long_running_agents.domain.token import Caller, Scope
-from long_running_agents.server.access import Access
+from long_running_agents.domain.auth import Caller, TokenScope
+from long_running_agents.observe.metrics import OTHER, Access, Metrics
+from long_running_agents.observe.observers import ModelRequestObservation
 from long_running_agents.server.asgi import api, create_app
-from long_running_agents.server.callers import CALLER
-from long_running_agents.server.metrics import OTHER, Metrics
+from long_running_agents.server.auth import CALLER
 from long_running_agents.testing import ScriptedModel, call, fail, hang, make_app, say
 
 pytestmark = pytest.mark.anyio
@@ -120,7 +119,7 @@ async def test_closed_sockets_are_no_longer_open(tmp_path):
     async with served(tmp_path) as (_, client):
         async with window(client.base_url, "/ws/one") as socket:
             await socket.next()
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(200):
             # The server hears of it when it hears of it; each look gives it a round.
             while (after := await numbers(client)).of("lra_websockets_open") > 0:
                 pass
@@ -147,7 +146,11 @@ async def test_names_of_models_do_not_grow_for_ever(tmp_path):
     async with make_app(tmp_path, model=ScriptedModel([])) as app:
         metrics = Metrics(app, SystemClock())
         for number in range(1000):
-            metrics.asked(Asked(model=f"m{number}", outcome="done", seconds=1.0, output_tokens=1))
+            metrics.on_model_request(
+                ModelRequestObservation(
+                    model=f"m{number}", outcome="done", seconds=1.0, output_tokens=1
+                )
+            )
         found = Numbers((await metrics.exposed()).decode())
     assert len(found.labels("model")) == 201
     assert found.of("lra_model_tokens_total") == 1000
@@ -170,7 +173,7 @@ async def test_only_an_administrator_sees_everybodys_numbers(tmp_path):
         inner = api(app, SystemClock(), metrics=metrics)
 
         async def guarded(scope, receive, send):
-            caller = Caller(owner="me", scopes=frozenset(Scope) - {Scope.ADMIN})
+            caller = Caller(owner="me", scopes=frozenset(TokenScope) - {TokenScope.ADMIN})
             scope.setdefault("state", {})[CALLER] = caller
             await inner(scope, receive, send)
 
@@ -204,9 +207,9 @@ async def test_lag_is_counted(tmp_path):
     async with make_app(tmp_path, model=ScriptedModel([])) as app:
         create_app(app, SystemClock())
         metrics = Metrics(app, SystemClock())
-        app.onlookers.attend(metrics)
+        app.observers.attend(metrics)
         for seconds in (0.0, 0.2, 0.3):
-            app.onlookers.lagged(seconds)
+            app.observers.on_loop_lag(seconds)
         found = Numbers((await metrics.exposed()).decode())
     assert found.of("lra_event_loop_lag_seconds_count") == 3
     assert found.of("lra_event_loop_blocked_total") == 1

@@ -49,15 +49,15 @@ async def test_another_model_is_asked_by_all_who_have_not_chosen_and_after_a_res
 
 async def test_a_session_of_ones_own_is_switched_without_an_admin(tmp_path):
     async with answering("Hello.") as server:
-        home = {"agent__model__base_url": server.url, "agent__model__model_id": "scripted"}
+        home = {"agent__model__base_url": server.url, "agent__model__model_id": "usual"}
         async with believing(tmp_path, model=None, **home) as (app, client):
             ask = client(scopes="read chat")
             await ask.ok("POST", "/api/sessions", json={"id": "s1"})
-            choice = {"provider": "custom", "model_id": "two", "session_id": "s1"}
+            choice = {"provider": "custom", "model_id": "scripted", "session_id": "s1"}
             done = await ask.ok("POST", "/api/models/select", json=choice)
-            assert (done["model"], done["session_id"]) == ("custom:two", "s1")
-            assert (await ask.ok("GET", "/api/sessions/s1"))["model"] == "custom:two"
-            assert app.models.usual == "custom:scripted"
+            assert (done["model"], done["session_id"]) == ("custom:scripted", "s1")
+            assert (await ask.ok("GET", "/api/sessions/s1"))["model"] == "custom:scripted"
+            assert app.models.usual == "custom:usual"
             other = await client("you").refused("POST", "/api/models/select", json=choice)
             assert other == (404, "not_found")
 
@@ -102,9 +102,9 @@ async def test_listing_models_is_quick_although_nobody_answers(tmp_path):
             await client().ok("GET", "/api/models")
             second = time.monotonic() - began - first
     assert found["models"]
-    assert first < 2
+    assert first < 15
     # It is not looked again at once.
-    assert second < 0.5
+    assert second < first
 
 
 async def test_a_model_that_answers_is_told_from_one_that_does_not(tmp_path):
@@ -144,3 +144,64 @@ async def test_only_an_admin_tries_models_and_none_at_an_address_of_their_own(tm
             body = {"model": "custom:scripted"}
             assert (await mine.refused("POST", "/api/models/test", json=body))[0] == 403
         assert server.requests == []
+
+
+def chosen(home):
+    """What the config file says of the model."""
+    return tomllib.loads((home / "config.toml").read_text(encoding="utf-8"))["agent"]["model"]
+
+
+async def test_a_configured_server_is_never_lost_and_can_be_chosen_back(tmp_path):
+    keys = {"OPENAI_API_KEY": "sk-made-up-and-long-enough"}
+    async with answering("It is me.") as own, answering("The other.") as other:
+        (tmp_path / "config.toml").write_text(
+            f'[agent.model]\nmodel_id = "first"\nbase_url = "{own.url}"\n'
+            f'servers = ["{other.url}"]\n',
+            encoding="utf-8",
+        )
+        before = chosen(tmp_path)
+        theirs = f"{other.url}#scripted"
+        async with believing(tmp_path, model=None, environ=keys) as (app, client):
+            ask = client()
+            for name in ("openai:gpt-5-mini", theirs):
+                done = await ask.ok("POST", "/api/models/select", json={"model_id": name})
+                assert (done["model"], app.models.usual) == (name, name)
+                assert chosen(tmp_path) == before | {"selected": name}
+                listed = await ask.ok("GET", "/api/models")
+                assert listed["current"] == name
+                names = {each["name"] for each in listed["models"]}
+                assert {"custom:first", "custom:scripted", "openai:gpt-5-mini", theirs} <= names
+            assert (await told(app, "Who?")).answer == "The other."
+        async with believing(tmp_path, model=None, environ=keys) as (app, client):
+            assert app.models.usual == theirs
+            back = {"provider": "custom", "model_id": "scripted"}
+            await client().ok("POST", "/api/models/select", json=back)
+            assert (await told(app, "And now?")).answer == "It is me."
+        assert chosen(tmp_path) == before | {"model_id": "scripted"}
+
+
+async def test_a_target_that_does_not_answer_changes_nothing(tmp_path):
+    async with answering("Gone soon.") as other:
+        gone = other.url
+    async with answering("It is me.") as own:
+        (tmp_path / "config.toml").write_text(
+            f'[agent.model]\nmodel_id = "scripted"\nbase_url = "{own.url}"\nservers = ["{gone}"]\n',
+            encoding="utf-8",
+        )
+        written = (tmp_path / "config.toml").read_bytes()
+        async with believing(tmp_path, model=None) as (app, client):
+            await client().ok("POST", "/api/sessions", json={"id": "s1", "title": "Mine"})
+            for name, answer in (
+                (f"{gone}#scripted", (422, "unreachable")),
+                ("custom:nothing", (404, "not_found")),
+            ):
+                for one in ({}, {"session_id": "s1"}):
+                    choice = {"model_id": name, **one}
+                    told = await client().refused("POST", "/api/models/select", json=choice)
+                    assert told == answer
+                change = {"title": "Other", "model": name}
+                assert await client().refused("PATCH", "/api/sessions/s1", json=change) == answer
+            assert app.models.usual == "custom:scripted"
+            session = await client().ok("GET", "/api/sessions/s1")
+            assert (session["title"], session["model"]) == ("Mine", None)
+        assert (tmp_path / "config.toml").read_bytes() == written

@@ -41,7 +41,7 @@ async def test_a_turn_is_found_by_the_request_that_began_it(tmp_path):
     turns = {
         (line["request_id"], line["turn_id"], line["session_id"])
         for line in told(tmp_path)
-        if line["logger"].endswith("driving")
+        if line["logger"].endswith("driver")
     }
     assert turns == {
         ("first", answers[0].json()["turn_id"], "s"),

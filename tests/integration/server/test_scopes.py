@@ -3,7 +3,7 @@
 import pytest
 from tests.integration.server.owners import believing
 
-from long_running_agents.domain.token import Scope
+from long_running_agents.domain.auth import TokenScope
 
 pytestmark = pytest.mark.anyio
 
@@ -15,8 +15,10 @@ NAMES = {
     "name": "x",
     "number": 1,
     "approval_id": "a",
+    "rule_id": 1,
     "grant_id": "g",
     "batch": "b",
+    "provider": "openai",
 }
 CHANGING = {"post", "put", "patch", "delete"}
 
@@ -29,7 +31,7 @@ async def test_a_token_without_the_scope_of_a_route_is_denied_there(tmp_path):
                 if path in OPEN:
                     continue
                 scope = about["x-scope"].split(";")[0]
-                others = " ".join(each for each in Scope if each != scope)
+                others = " ".join(each for each in TokenScope if each != scope)
                 kinds = about.get("requestBody", {}).get("content", {"application/json": {}})
                 told = await client(scopes=others)(
                     method.upper(),

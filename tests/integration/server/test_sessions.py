@@ -5,6 +5,7 @@ import json
 import pytest
 from tests.integration.server.owners import believing, told
 
+from long_running_agents.agent.session_import import MOST
 from long_running_agents.domain.turn import TurnStatus
 from long_running_agents.errors import Busy
 from long_running_agents.store import taints
@@ -211,7 +212,7 @@ async def test_what_is_no_export_is_refused_and_leaves_nothing(tmp_path):
 
 async def test_an_export_that_is_too_long_is_not_read(tmp_path):
     async with believing(tmp_path) as (_, client):
-        long = b"x" * ((16 << 20) + 1)
+        long = b"x" * (MOST + 1)
         told = await client().refused("POST", "/api/sessions/import", content=long, headers=LINES)
         assert told[0] == 413
         assert await client().refused("POST", "/api/sessions/import", content=SESSION) == (
@@ -238,3 +239,17 @@ async def test_an_address_or_a_path_is_not_chosen_from_outside(tmp_path):
         assert unknown == (400, "bad_config")
         without = await ask.refused("PATCH", "/api/sessions/s1", json={"model": "openai:gpt-5"})
         assert without == (400, "bad_request")
+
+
+async def test_no_session_is_called_like_the_address_of_something_else(tmp_path):
+    lines = (
+        '{"kind": "session", "id": "activity", "title": "x", "created_at": "2026-01-01T00:00:00Z"}'
+    )
+    async with believing(tmp_path) as (_, client):
+        ask = client()
+        made = await ask.refused("POST", "/api/sessions", json={"id": "activity"})
+        said = await ask.refused("POST", "/api/chat/activity", json={"message": "hi"})
+        header = {"content-type": "application/x-ndjson"}
+        taken = await ask.ok("POST", "/api/sessions/import", content=lines, headers=header)
+    assert made == said == (400, "bad_request")
+    assert taken["id"].startswith("session_")

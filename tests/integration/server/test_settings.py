@@ -6,7 +6,7 @@ import pytest
 from tests.integration.server.owners import believing
 
 from long_running_agents.config import load
-from long_running_agents.config.loading import every_key
+from long_running_agents.config.loader import every_key
 from long_running_agents.server.routes.settings import CHANGEABLE
 
 pytestmark = pytest.mark.anyio

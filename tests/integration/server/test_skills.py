@@ -142,7 +142,7 @@ async def test_a_skill_rests_wakes_and_is_forgotten(tmp_path):
         ask = client()
         await ask.ok("POST", "/api/skills", **new(SHOUT))
         assert await ask.refused("POST", "/api/skills/shout/enable") == (409, "busy")
-        await ask.ok("POST", "/api/skills/shout/approve")
+        await ask.ok("POST", "/api/skills/shout/approve", json={"version": 1})
         rests = await ask.ok("POST", "/api/skills/shout/disable", json={"note": "too loud"})
         assert (rests["state"], rests["note"], rests["version"]) == ("disabled", "too loud", 1)
         wakes = await ask.ok("POST", "/api/skills/shout/enable")
@@ -280,7 +280,7 @@ async def test_what_one_owner_exports_another_can_import_and_has_to_approve(tmp_
             "shout": "proposed",
         }
         assert {each["brought"]["origin"] for each in versions} == {"import"}
-        await yours.ok("POST", "/api/skills/celsius/approve")
+        await yours.ok("POST", "/api/skills/celsius/approve", json={"version": 1})
         tried = await yours.ok(
             "POST", "/api/skills/celsius/run", json={"args": {"fahrenheit": 212}}
         )
@@ -317,7 +317,6 @@ async def test_another_owner_has_nothing_of_it_and_may_take_the_same_name(tmp_pa
             ("GET", "/versions"),
             ("GET", "/versions/1"),
             ("GET", "/diff?old=1&new=1"),
-            ("POST", "/approve"),
             ("POST", "/reject"),
             ("POST", "/rollback"),
             ("POST", "/enable"),
@@ -326,6 +325,11 @@ async def test_another_owner_has_nothing_of_it_and_may_take_the_same_name(tmp_pa
         ):
             asked = await yours.refused(method, f"/api/skills/celsius{path}")
             assert asked == (404, "not_found"), (method, path)
+        seen = {"json": {"version": 1}}
+        assert await yours.refused("POST", "/api/skills/celsius/approve", **seen) == (
+            404,
+            "not_found",
+        )
         tried = {"json": {"args": {"fahrenheit": 1}}}
         assert await yours.refused("POST", "/api/skills/celsius/run", **tried) == (404, "not_found")
         await made(yours, EXACT)

@@ -55,6 +55,9 @@ async def test_requests_that_make_no_sense_are_refused_before_anything_is_done(t
             ("POST", "/shout/run", {"json": {"args": {"text": deep}}}),
             ("POST", "/shout/run", {"json": {"args": ["hi"]}}),
             ("POST", "/shout/run", {"json": {}}),
+            # Whoever approves says what they have seen.
+            ("POST", "/shout/approve", {"json": {}}),
+            ("POST", "/shout/approve", {"json": {"version": None}}),
             ("POST", "/shout/approve", {"json": {"version": 0}}),
             ("POST", "/shout/approve", {"json": {"version": 2**60}}),
             ("POST", "/shout/approve", {"json": {"by": "somebody else"}}),

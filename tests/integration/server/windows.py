@@ -21,7 +21,7 @@ class Client:
         await self.socket.send(frame)
 
     async def next(self):
-        heard = json.loads(await asyncio.wait_for(self.socket.recv(), 30))
+        heard = json.loads(await asyncio.wait_for(self.socket.recv(), 300))
         self.heard.append(heard)
         return heard
 

@@ -6,7 +6,12 @@ from datetime import UTC, datetime
 import pytest
 
 from long_running_agents.agent.hub import Hub
-from long_running_agents.domain.events import Passing, Recorded, TextWritten, WordsArrived
+from long_running_agents.domain.events import (
+    DeltaEnvelope,
+    EventEnvelope,
+    TextWritten,
+    WordsArrived,
+)
 
 pytestmark = pytest.mark.anyio
 
@@ -14,14 +19,14 @@ NOON = datetime(2026, 1, 5, 12, tzinfo=UTC)
 
 
 def fact(seq):
-    return Recorded(
+    return EventEnvelope(
         seq=seq, session_id="s", turn_id="t", owner="me", at=NOON, event=TextWritten(text=str(seq))
     )
 
 
 def word(text):
     delta = WordsArrived(text=text, iteration=1)
-    return Passing(session_id="s", turn_id="t", owner="me", delta=delta)
+    return DeltaEnvelope(session_id="s", turn_id="t", owner="me", delta=delta)
 
 
 class Books:
@@ -40,7 +45,7 @@ async def test_whoever_attends_hears_all_owners():
     hub, heard = Hub(Books().after), []
     hub.attend(heard.append)
     hub.publish([fact(1), replace(fact(2), owner="somebody else")])
-    hub.whisper(word("not stored"))
+    hub.publish_delta(word("not stored"))
     assert [(each.seq, each.owner) for each in heard] == [(1, "me"), (2, "somebody else")]
 
 
@@ -51,9 +56,20 @@ async def take(listener, count):
 async def test_an_ear_is_open_before_anyone_listens():
     hub = Hub(Books().after)
     listener = hub.listen("s", 0)
-    hub.whisper(word("first"))
+    hub.publish_delta(word("first"))
     [heard] = await take(listener, 1)
     assert heard.delta.text == "first"
+
+
+async def test_who_listens_late_hears_the_words_between_the_facts_they_belong_to():
+    hub = Hub(Books(fact(1), fact(2), fact(3)).after)
+    listener = hub.listen("s", 0)
+    hub.publish_delta(word("two"))
+    hub.publish([fact(2)])
+    hub.publish_delta(word("three"))
+    hub.publish([fact(3)])
+    heard = [getattr(each, "seq", None) or each.delta.text for each in await take(listener, 5)]
+    assert heard == [1, "two", 2, "three", 3]
 
 
 async def test_facts_come_from_the_books_and_from_the_bell_without_gap_or_double():
@@ -77,11 +93,11 @@ async def test_a_listener_that_falls_behind_loses_words_and_no_facts():
     for number in range(1, 2501):
         books.facts.append(fact(number))
         hub.publish([fact(number)])
-        hub.whisper(word("x"))
+        hub.publish_delta(word("x"))
     facts = []
     while len(facts) < 2500:
         heard = await anext(listener)
-        if isinstance(heard, Recorded):
+        if isinstance(heard, EventEnvelope):
             facts.append(heard.seq)
     assert facts == list(range(1, 2501))
     assert books.read >= 1
@@ -90,7 +106,7 @@ async def test_a_listener_that_falls_behind_loses_words_and_no_facts():
 async def test_other_sessions_are_not_heard():
     hub = Hub(Books().after)
     listener = hub.listen("another", 0)
-    hub.whisper(word("private"))
+    hub.publish_delta(word("private"))
     await listener.aclose()
     assert [heard async for heard in listener] == []
 

@@ -14,7 +14,7 @@ from pydantic_ai.messages import (
     UserPromptPart,
 )
 
-from long_running_agents.agent.importing import MOST, mended, read
+from long_running_agents.agent.session_import import MOST, _Reader, mended, read
 from long_running_agents.agent.transcript import calls_of
 from long_running_agents.errors import UsageError
 
@@ -66,5 +66,37 @@ def test_a_sound_log_stays_as_it_is():
 
 
 def test_a_text_that_is_too_long_is_not_read():
-    with pytest.raises(UsageError, match="at most 16 MB"):
+    with pytest.raises(UsageError, match="at most 64 MB"):
         read("x" * (MOST + 1))
+
+
+class Walked(dict):
+    """Counts how many of its entries are walked past."""
+
+    steps = 0
+
+    def __iter__(self):
+        for key in super().__iter__():
+            self.steps += 1
+            yield key
+
+    def values(self):
+        for key in self:
+            yield self[key]
+
+
+def test_nothing_is_searched_through_for_each_line():
+    reader, at = _Reader(), "2026-01-05T09:00:00Z"
+    reader.logs, reader.tasks = Walked(), Walked()
+    reader.take({"kind": "session", "id": "s", "title": "t", "created_at": at})
+    for number in range(1, 101):
+        reader.take({"kind": "turn", "id": f"t{number}", "prompt": "hi", "created_at": at})
+        task = {"kind": "task", "number": number, "title": "x", "status": "pending"}
+        reader.take({**task, "parent": number - 1})
+    for number in (1, 100, 7):
+        event = {"kind": "event", "turn_id": f"t{number}", "at": at, "type": "stopped", "text": ""}
+        reader.take(event)
+
+    assert [event.turn for event in reader.events] == [0, 99, 6]
+    assert reader.tasks[100].parent == 99
+    assert (reader.logs.steps, reader.tasks.steps) == (0, 0)

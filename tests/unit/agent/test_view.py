@@ -12,16 +12,16 @@ from pydantic_ai.messages import (
     UserPromptPart,
 )
 
-from long_running_agents.agent.view import (
-    LEFT_OUT,
+from long_running_agents.agent.history import (
     cut_down,
+    forms_of,
     put_aside,
     role_of,
     shown,
-    sight,
     weigh,
+    with_note,
 )
-from long_running_agents.domain.fitting import Cut, Role
+from long_running_agents.domain.context_window import HistoryCut, MessageRole
 
 IMAGE = BinaryContent(b"x" * 9000, media_type="image/png")
 LONG = "abcdefghij" * 300
@@ -44,15 +44,15 @@ def said(text="Done."):
 
 
 def seen(messages, cut, longest=1000, digest=1200):
-    return shown([sight(message, longest) for message in messages], cut, digest)
+    return shown([forms_of(message, longest) for message in messages], cut, digest)
 
 
 def test_a_turn_begins_with_the_users_words():
-    assert role_of(asked()) is Role.START
-    assert role_of(called()) is Role.ANSWER
-    assert role_of(returned("x")) is Role.RESULTS
+    assert role_of(asked()) is MessageRole.START
+    assert role_of(called()) is MessageRole.ANSWER
+    assert role_of(returned("x")) is MessageRole.RESULTS
     between = ModelRequest(parts=[*returned("x").parts, UserPromptPart("Hurry.")])
-    assert role_of(between) is Role.RESULTS
+    assert role_of(between) is MessageRole.RESULTS
 
 
 def test_what_is_short_is_the_very_same_message():
@@ -91,13 +91,13 @@ def test_long_arguments_are_cut_and_stay_json():
 def test_the_log_is_not_touched():
     messages = [asked(), called(text=LONG), returned(LONG), called("c2"), returned("x", "c2")]
     before = repr(messages)
-    seen(messages, Cut(folded=3, aside=5))
+    seen(messages, HistoryCut(folded=3, aside=5))
     assert repr(messages) == before
 
 
 def test_folded_steps_are_lines_in_the_users_message():
     messages = [asked(), called(at="sea"), returned("blue"), called("c2"), returned("x", "c2")]
-    view = seen(messages, Cut(folded=3))
+    view = seen(messages, HistoryCut(folded=3))
     assert view[0].parts[0].content.splitlines() == [
         "Do it.",
         "",
@@ -111,22 +111,21 @@ def test_folded_steps_are_lines_in_the_users_message():
 def test_of_too_many_lines_the_newest_are_shown():
     steps = [m for n in range(50) for m in (called(f"c{n}", number=n), returned("ok", f"c{n}"))]
     messages = [asked(), *steps, called("last"), returned("x", "last")]
-    text = seen(messages, Cut(folded=101), digest=600)[0].parts[0].content
+    text = seen(messages, HistoryCut(folded=101), digest=600)[0].parts[0].content
     assert "earlier ones are left out" in text
     assert '"number":49' in text
     assert '"number":1}' not in text
     assert len(text) <= 600
 
 
-def test_turns_that_are_left_out_are_mentioned_once():
+def test_turns_that_are_left_out_are_not_shown():
     messages = [asked("first"), said(), asked("second"), said(), asked("third")]
-    view = seen(messages, Cut(first=2))
-    assert view[0].parts[0].content == f"second\n\n{LEFT_OUT}"
-    assert view[1:] == messages[3:]
-    assert (
-        seen([asked(), said(), asked(["look", IMAGE])], Cut(first=2))[0].parts[0].content[-1]
-        == LEFT_OUT
-    )
+    assert seen(messages, HistoryCut(first=2)) == messages[2:]
+
+
+def test_a_note_stands_after_the_words_in_the_same_part():
+    assert with_note(asked("second"), "[note]").parts[0].content == "second\n\n[note]"
+    assert with_note(asked(["look", IMAGE]), "[note]").parts[0].content[-1] == "[note]"
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""A conversation at a desk that comes and goes."""
+"""A conversation with an agent that comes and goes."""
 
 import asyncio
 from datetime import UTC, datetime
@@ -8,8 +8,8 @@ from prompt_toolkit.application import create_app_session
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
-from long_running_agents.cli.conversation import Conversation, Wishes
-from long_running_agents.domain.turn import Origin, Turn, TurnStatus
+from long_running_agents.cli.conversation import ChatLoop, ChatOptions
+from long_running_agents.domain.turn import Turn, TurnOrigin, TurnStatus
 from long_running_agents.errors import ServerAway
 from long_running_agents.home import Home
 
@@ -24,8 +24,8 @@ class FakeTurns:
         self.said = []
         self.gone = asyncio.Event()
 
-    async def start(self, session_id, text, *, attended=True, model=None):
-        del attended, model
+    async def start(self, session_id, text, *, attended=True, model=None, terms=None):
+        del attended, model, terms
         self.said.append(text)
         return _turn(session_id, text)
 
@@ -42,10 +42,10 @@ class FakeTurns:
         yield
 
 
-class FakeDesk:
-    """A desk in the test's hand."""
+class FakeAgent:
+    """An agent in the test's hand."""
 
-    agent, owner, waits, goes_on = "lra", "me", False, "the turn goes on at the server"
+    name, owner, waits, goes_on = "lra", "me", False, "the turn goes on at the server"
     sessions = memories = skills = None
 
     def __init__(self, folder):
@@ -73,7 +73,7 @@ def _turn(session_id, text, turn_id="turn_1"):
         session_id=session_id,
         number=1,
         prompt=text,
-        origin=Origin.USER,
+        origin=TurnOrigin.USER,
         attended=True,
         status=TurnStatus.DONE,
         model=None,
@@ -81,11 +81,15 @@ def _turn(session_id, text, turn_id="turn_1"):
     )
 
 
-async def test_a_server_that_is_given_up_ends_the_chat_with_75(tmp_path, capsys):
+@pytest.mark.parametrize("terminal", ["dumb", "xterm"])
+async def test_a_server_that_is_given_up_ends_the_chat_with_75(
+    tmp_path, capsys, monkeypatch, terminal
+):
+    monkeypatch.setenv("TERM", terminal)
     with create_pipe_input() as keys, create_app_session(input=keys, output=DummyOutput()):
-        desk = FakeDesk(tmp_path)
-        talking = asyncio.create_task(Conversation(desk, Wishes()).run())
-        desk.turns.gone.set()
+        agent = FakeAgent(tmp_path)
+        talking = asyncio.create_task(ChatLoop(agent, ChatOptions()).run())
+        agent.turns.gone.set()
         assert await talking == 75
     assert "did not come back" in capsys.readouterr().out
 
@@ -94,11 +98,11 @@ async def test_what_is_said_while_the_server_is_away_goes_out_in_order_or_is_nam
     tmp_path, capsys
 ):
     with create_pipe_input() as keys, create_app_session(input=keys, output=DummyOutput()):
-        desk = FakeDesk(tmp_path)
-        desk.there = False
+        agent = FakeAgent(tmp_path)
+        agent.there = False
         blocked = asyncio.Event()
-        desk.turns.start = _blocked(blocked)
-        talking = asyncio.create_task(Conversation(desk, Wishes()).run())
+        agent.turns.start = _blocked(blocked)
+        talking = asyncio.create_task(ChatLoop(agent, ChatOptions()).run())
         keys.send_text("first\rsecond\r\x04")
         assert await talking == 0
         assert blocked.is_set()
@@ -108,8 +112,8 @@ async def test_what_is_said_while_the_server_is_away_goes_out_in_order_or_is_nam
 
 
 def _blocked(begun):
-    async def start(session_id, text, *, attended=True, model=None):
-        del session_id, text, attended, model
+    async def start(session_id, text, *, attended=True, model=None, terms=None):
+        del session_id, text, attended, model, terms
         begun.set()
         await asyncio.Event().wait()
 

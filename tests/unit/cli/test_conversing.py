@@ -6,10 +6,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from long_running_agents.cli import asking, slash
-from long_running_agents.cli.following import Verdict
-from long_running_agents.domain.approval import Approval, ApprovalState
-from long_running_agents.domain.grant import Lasting, Scope
+from long_running_agents.cli import follow, slash
+from long_running_agents.cli.follow import Verdict
+from long_running_agents.domain.approval import Approval, ApprovalState, GrantDuration, GrantScope
 from long_running_agents.errors import UsageError
 
 
@@ -41,38 +40,38 @@ def approval(args):
     ],
 )
 def test_an_answer_is_yes_no_or_a_reason(typed, verdict):
-    assert asking.verdict(typed) == verdict
+    assert follow.verdict(typed) == verdict
 
 
 @pytest.mark.parametrize(
     ("typed", "verdict"),
     [
-        ("s", Verdict(allowed=True, lasting=Lasting.SESSION)),
-        ("Session", Verdict(allowed=True, lasting=Lasting.SESSION)),
-        ("a", Verdict(allowed=True, lasting=Lasting.ALWAYS)),
-        ("always", Verdict(allowed=True, lasting=Lasting.ALWAYS)),
+        ("s", Verdict(allowed=True, lasting=GrantDuration.SESSION)),
+        ("Session", Verdict(allowed=True, lasting=GrantDuration.SESSION)),
+        ("a", Verdict(allowed=True, lasting=GrantDuration.ALWAYS)),
+        ("always", Verdict(allowed=True, lasting=GrantDuration.ALWAYS)),
         ("y", Verdict(allowed=True)),
         ("a little later", Verdict(allowed=False, reason="a little later")),
     ],
 )
 def test_an_answer_can_be_good_for_longer_where_that_is_offered(typed, verdict):
-    assert asking.verdict(typed, lasting=True) == verdict
+    assert follow.verdict(typed, lasting=True) == verdict
 
 
 def test_an_answer_that_was_not_offered_is_a_no():
-    assert asking.verdict("a") == Verdict(allowed=False, reason="a")
+    assert follow.verdict("a") == Verdict(allowed=False, reason="a")
 
 
 def test_the_question_says_why_it_is_asked_and_what_can_be_granted():
     asked = replace(
         approval('{"command":"git push -f"}'),
         question="git push overwrites what others may have",
-        offer=Scope(tool="shell", programs=("git push",)),
+        offer=GrantScope(tool="shell", programs=("git push",)),
     )
-    assert asking.question(asked).endswith(
+    assert follow.question(asked).endswith(
         "? [y]es / for this [s]ession / [a]lways / [n]o / reason: "
     )
-    assert asking.details(asked).splitlines() == [
+    assert follow.details(asked).splitlines() == [
         "It asks because git push overwrites what others may have.",
         '"Session" and "always" are for: shell with git push.',
     ]
@@ -80,20 +79,20 @@ def test_the_question_says_why_it_is_asked_and_what_can_be_granted():
 
 def test_short_arguments_are_in_the_question():
     short = approval('{"command":"ls"}')
-    assert asking.question(short) == 'Allow shell {"command":"ls"}? [y]es / [n]o / reason: '
-    assert asking.details(short) == ""
+    assert follow.question(short) == 'Allow shell {"command":"ls"}? [y]es / [n]o / reason: '
+    assert follow.details(short) == ""
 
 
 def test_nothing_of_long_arguments_is_left_out():
     command = "x" * 300 + "rm -rf /"
     long = approval(f'{{"command":"{command}"}}')
-    assert "arguments above" in asking.question(long)
-    assert command in asking.details(long)
+    assert "arguments above" in follow.question(long)
+    assert command in follow.details(long)
 
 
 def test_arguments_cannot_command_the_terminal():
-    assert "\x1b" not in asking.question(approval("\x1b[2J"))
-    assert "\x1b" not in asking.details(approval("\x1b[2J" * 100))
+    assert "\x1b" not in follow.question(approval("\x1b[2J"))
+    assert "\x1b" not in follow.details(approval("\x1b[2J" * 100))
 
 
 def test_code_is_shown_as_code_and_not_as_a_string():
@@ -102,8 +101,8 @@ def test_code_is_shown_as_code_and_not_as_a_string():
         approval(json.dumps({"name": "double", "code": code, "examples": [{"args": {}}]})),
         tool="generate_tool",
     )
-    assert asking.question(asked).startswith("Allow generate_tool (arguments above)?")
-    assert asking.details(asked).splitlines() == [
+    assert follow.question(asked).startswith("Allow generate_tool (arguments above)?")
+    assert follow.details(asked).splitlines() == [
         "generate_tool wants to run with",
         'name: "double"',
         "code:",
@@ -116,7 +115,7 @@ def test_code_is_shown_as_code_and_not_as_a_string():
 
 def test_no_line_of_the_code_can_pass_for_another_argument():
     code = "x = 1\nexamples: nothing\rdoc: harmless\x1b[2K\u2028safe: yes\u202e"
-    told = asking.details(approval(json.dumps({"code": code, "a\nb": 1}))).splitlines()
+    told = follow.details(approval(json.dumps({"code": code, "a\nb": 1}))).splitlines()
     assert told[0] == "shell wants to run with"
     assert told[1] == "code:"
     assert told[2] == "    x = 1"
@@ -127,7 +126,7 @@ def test_no_line_of_the_code_can_pass_for_another_argument():
 
 def test_what_is_asked_in_whole_sentences_is_left_as_it_is():
     asked = replace(approval("{}"), question="May double (version 1) be used as a tool? Tried.")
-    assert asking.details(asked) == "May double (version 1) be used as a tool? Tried."
+    assert follow.details(asked) == "May double (version 1) be used as a tool? Tried."
 
 
 def test_slash_commands_are_recognised():
@@ -148,7 +147,31 @@ def test_a_mistyped_command_is_not_sent_to_the_model():
 
 def test_the_promised_commands_are_there():
     promised = (
-        "help new sessions tasks model memory remember forget skills"
-        " stop retry continue title fork export quit"
+        "help new sessions tasks model memory remember forget pin rules skills"
+        " usage context compact clear tools copy steer stop retry continue title fork export quit"
     )
     assert list(slash.REGISTRY) == promised.split()
+
+
+def test_a_write_is_shown_as_the_lines_that_it_would_write():
+    given = json.dumps({"path": "a.txt", "content": "one\ntwo\n"})
+    asked = replace(approval(given), tool="write_file")
+    assert follow.details(asked) == 'write_file path: "a.txt"\n    + one\n    + two'
+    assert follow.question(asked).startswith("Allow write_file (arguments above)?")
+
+
+def test_a_long_write_says_how_much_is_not_shown():
+    text = "\n".join(f"line {number}" for number in range(100))
+    asked = replace(approval(json.dumps({"path": "a", "content": text})), tool="write_file")
+    assert "… 40 more lines" in follow.details(asked)
+    assert "line 60" not in follow.details(asked)
+
+
+def test_an_edit_is_shown_as_a_diff():
+    given = json.dumps({"path": "a.txt", "old_text": "old", "new_text": "new\nand \x1b[31mred"})
+    shown = follow.details(replace(approval(given), tool="edit_file"))
+    assert shown.startswith('edit_file path: "a.txt"\n    - old\n    + new\n    + and ')
+    assert "\x1b" not in shown
+    diff = json.dumps({"path": "a.txt", "diff": "@@ -1 +1 @@\n-old\n+new"})
+    shown = follow.details(replace(approval(diff), tool="edit_file"))
+    assert shown == 'edit_file path: "a.txt"\n    @@ -1 +1 @@\n    -old\n    +new'

@@ -8,9 +8,7 @@ import click
 import pytest
 
 from long_running_agents import errors
-from long_running_agents.cli.failures import exit_code_for, exit_code_of
-from long_running_agents.cli.main import run
-from long_running_agents.cli.options import Options
+from long_running_agents.cli.main import Options, exit_code_of, run
 
 
 def raising(error):
@@ -59,9 +57,9 @@ def test_a_bug_is_one_line_unless_debugging(capsys):
 
 
 def test_a_stored_code_has_the_exit_code_of_its_error():
-    assert exit_code_for("model_unavailable") == 75
-    assert exit_code_for("not_configured") == 1
-    assert exit_code_for("never heard of") == 1
+    assert errors.kind_of("model_unavailable").exit_code == 75
+    assert errors.kind_of("not_configured").exit_code == 1
+    assert errors.kind_of("never heard of").exit_code == 1
 
 
 def test_a_reader_that_leaves_is_no_error():

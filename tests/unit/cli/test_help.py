@@ -87,6 +87,14 @@ def test_help_lists_every_command(capsys):
     assert all(f"  {name} " in shown and line in shown for name, (_, _, line) in COMMANDS.items())
 
 
+def test_the_name_alone_fits_on_a_small_screen(capsys):
+    assert run([]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) <= 22
+    assert max(map(len, lines)) <= 80
+    assert all(any(name in line for line in lines) for name in COMMANDS)
+
+
 def test_the_version_is_the_literal(capsys):
     assert run(["--version"]) == 0
     assert capsys.readouterr().out == f"lra {__version__}\n"

@@ -4,12 +4,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from long_running_agents.cli.memories import KINDS, SCOPES, number_of
-from long_running_agents.cli.moments import moment_of
-from long_running_agents.cli.transfer import FORMS
-from long_running_agents.domain.memory import Kind, Scope
+from long_running_agents.cli.memory import FORMS, KINDS, SCOPES
+from long_running_agents.cli.output import moment_of, number_of
+from long_running_agents.domain.memory import MemoryKind, MemoryScope
 from long_running_agents.errors import UsageError
-from long_running_agents.memory.formats import Format
+from long_running_agents.memory.transfer import Format
 
 NOW = datetime(2026, 5, 3, 12, tzinfo=UTC)
 
@@ -49,6 +48,6 @@ def test_what_is_no_number_is_refused(text):
 
 
 def test_help_knows_every_kind_scope_and_form():
-    assert tuple(KINDS) == tuple(Kind)
-    assert tuple(SCOPES) == tuple(Scope)
+    assert tuple(KINDS) == tuple(MemoryKind)
+    assert tuple(SCOPES) == tuple(MemoryScope)
     assert tuple(FORMS) == tuple(Format)

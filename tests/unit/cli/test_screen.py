@@ -6,12 +6,15 @@ from datetime import UTC, datetime
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from prompt_toolkit.application import create_app_session
+from prompt_toolkit.input import create_pipe_input
+from prompt_toolkit.output import DummyOutput
 from prompt_toolkit.utils import get_cwidth
 from rich.console import Console
 
-from long_running_agents.cli.live import flow
+from long_running_agents.cli.live import LeaveError, LiveScreen, flow
 from long_running_agents.cli.output import fitted, safe
-from long_running_agents.cli.render import Renderer
+from long_running_agents.cli.render import Renderer, blocks, rendered
 from long_running_agents.domain import events
 
 pytestmark = pytest.mark.anyio
@@ -43,9 +46,9 @@ async def shown(*items):
     renderer = Renderer(screen, usage=True)
     for seq, item in enumerate(items, start=1):
         if isinstance(item, (events.StepBegan, events.WordsArrived, events.RequestRetried)):
-            heard = events.Passing(session_id="s", turn_id="t", owner="me", delta=item)
+            heard = events.DeltaEnvelope(session_id="s", turn_id="t", owner="me", delta=item)
         else:
-            heard = events.Recorded(
+            heard = events.EventEnvelope(
                 seq=seq,
                 session_id="s",
                 turn_id="t",
@@ -216,13 +219,51 @@ def test_a_table_that_fits_is_no_wider_than_its_words():
 
 
 def test_lines_break_between_words():
-    assert flow("one two three", 9) == (["one two"], "three")
-    assert flow("one\n\ntwo", 80) == (["one", ""], "two")
-    assert flow("abcdefghij", 5) == (["abcd", "efgh"], "ij")
+    assert flow("one two three", 9) == ["one two", "three"]
+    assert flow("one\n\ntwo", 80) == ["one", "", "two"]
+    assert flow("abcdefghij", 5) == ["abcd", "efgh", "ij"]
 
 
 @given(st.text(alphabet="ab 漢é\n", max_size=60), st.integers(3, 20))
 def test_lines_fit_and_lose_no_letter(text, columns):
-    lines, rest = flow(text, columns)
-    assert all(get_cwidth(line) < columns for line in [*lines, rest])
-    assert "".join([*lines, rest]).replace(" ", "") == text.replace("\n", "").replace(" ", "")
+    lines = flow(text, columns)
+    assert all(get_cwidth(line) < columns for line in lines)
+    assert "".join(lines).replace(" ", "") == text.replace("\n", "").replace(" ", "")
+
+
+@pytest.mark.parametrize("terminal", ["dumb", "xterm"])
+async def test_leaving_before_the_prompt_is_up_is_not_forgotten(monkeypatch, terminal):
+    monkeypatch.setenv("TERM", terminal)
+    with create_pipe_input() as keys, create_app_session(input=keys, output=DummyOutput()):
+        screen = LiveScreen(history=None, interrupt=lambda: None, colored=False)
+        screen.leave(75)
+        with pytest.raises(LeaveError):
+            await screen.read()
+
+
+PARTS = ["One.\n\n", "Two\nlines.\n\n", "- a\n\n- b\n\n", "```\nx\n\ny\n```\n", "After it, more."]
+
+
+def test_blocks_are_complete_when_the_next_one_begins():
+    assert blocks("".join(PARTS)) == (PARTS[:-1], PARTS[-1])
+    assert blocks("```\nx\n\ny\n") == ([], "```\nx\n\ny\n")
+
+
+@given(st.text(alphabet="a1.-# `\n", max_size=60))
+def test_blocks_lose_nothing_however_they_arrive(text):
+    finished, rest = [], ""
+    for character in text:
+        found, rest = blocks(rest + character)
+        finished += found
+    assert "".join([*finished, rest]) == text
+
+
+def test_nothing_that_was_said_is_missing_from_what_is_rendered():
+    shown = rendered("# Use <b> here\nand there\n\n`<i>` [x](http://a.b)", 80, colored=False)
+    assert shown == "Use <b> here\nand there\n\n<i> x (http://a.b)"
+
+
+@pytest.mark.parametrize("columns", [80, 120])
+def test_rendered_lines_fit(columns):
+    text = "word " * 60 + "\n\n> " + "quoted " * 40 + "\n\n" + "- item " * 30
+    assert all(len(line) <= columns for line in rendered(text, columns, colored=False).split("\n"))

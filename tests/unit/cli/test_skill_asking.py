@@ -6,19 +6,19 @@ from datetime import UTC, datetime
 
 import pytest
 
-from long_running_agents.cli import skill_asking, slash
+from long_running_agents.cli import follow, slash
 from long_running_agents.domain.approval import Approval, ApprovalState
 from long_running_agents.domain.skill import (
-    Brought,
     Finding,
     Interface,
-    Kind,
-    Limits,
-    Origin,
     Severity,
     Skill,
-    Standing,
-    Trial,
+    SkillApproval,
+    SkillCreator,
+    SkillKind,
+    SkillLimits,
+    SkillOrigin,
+    SkillTrial,
     Version,
 )
 from long_running_agents.errors import Busy, NotFound, ServerAway, UsageError
@@ -31,26 +31,26 @@ VERSION = Version(
     owner="me",
     name="double",
     number=1,
-    kind=Kind.FUNCTION,
+    kind=SkillKind.FUNCTION,
     digest="d",
     source=SOURCE,
     interface=Interface(function="double", description="Twice.", parameters={}),
-    limits=Limits(),
+    limits=SkillLimits(),
     safe_mode=True,
     allowed_imports=(),
     examples=(),
     files=(),
     label="",
-    brought=Brought(origin=Origin.MODEL, session_id="s", call_id="call_1"),
+    brought=SkillOrigin(origin=SkillCreator.MODEL, session_id="s", call_id="call_1"),
     created_at=NOW,
     warnings=(),
-    trial=Trial(at=NOW, passed=True),
-    standing=Standing.PROPOSED,
+    trial=SkillTrial(at=NOW, passed=True),
+    standing=SkillApproval.PROPOSED,
 )
 SKILL = Skill(
     owner="me",
     name="double",
-    kind=Kind.FUNCTION,
+    kind=SkillKind.FUNCTION,
     enabled=False,
     version=None,
     newest=1,
@@ -98,7 +98,7 @@ class Away:
         raise ServerAway("Gone.")
 
 
-class FakeDesk:
+class FakeAgent:
     def __init__(self, skills):
         self.skills = skills
 
@@ -107,7 +107,7 @@ class FakeTalk:
     """A conversation of which only the notes are kept."""
 
     def __init__(self, skills):
-        self.desk = FakeDesk(skills)
+        self.agent = FakeAgent(skills)
         self.screen = self
         self.notes = []
 
@@ -135,7 +135,7 @@ def asked(tool="promote_skill", args='{"file_path": "a.py"}', call_id="call_1"):
 
 
 async def test_the_code_of_a_file_is_shown_before_it_is_allowed():
-    shown = await skill_asking.code_asked_about(FakeDesk(FakeSkills()), asked())
+    shown = await follow.code_asked_about(FakeAgent(FakeSkills()), asked())
     assert shown.splitlines() == [
         "double, version 1:",
         "    def double(number: int) -> int:",
@@ -146,13 +146,13 @@ async def test_the_code_of_a_file_is_shown_before_it_is_allowed():
 
 async def test_code_that_the_arguments_show_is_not_shown_again_but_its_warnings_are():
     args = json.dumps({"code": SOURCE.strip()})
-    desk = FakeDesk(FakeSkills())
-    assert await skill_asking.code_asked_about(desk, asked("generate_tool", args)) == ""
-    desk = FakeDesk(FakeSkills(version=replace(VERSION, warnings=(WARNING,))))
-    shown = await skill_asking.code_asked_about(desk, asked("generate_tool", args))
+    agent = FakeAgent(FakeSkills())
+    assert await follow.code_asked_about(agent, asked("generate_tool", args)) == ""
+    agent = FakeAgent(FakeSkills(version=replace(VERSION, warnings=(WARNING,))))
+    shown = await follow.code_asked_about(agent, asked("generate_tool", args))
     assert shown == "double, version 1:\nwarning: It is odd. Look."
     other = asked("generate_tool", '{"code": "return 2 * number"}')
-    assert "    def double(number: int)" in await skill_asking.code_asked_about(desk, other)
+    assert "    def double(number: int)" in await follow.code_asked_about(agent, other)
 
 
 @pytest.mark.parametrize(
@@ -166,14 +166,14 @@ async def test_code_that_the_arguments_show_is_not_shown_again_but_its_warnings_
     ],
 )
 async def test_other_questions_show_no_code(skills, approval):
-    assert await skill_asking.code_asked_about(FakeDesk(skills), approval) == ""
+    assert await follow.code_asked_about(FakeAgent(skills), approval) == ""
 
 
 async def test_what_waits_is_said_unless_nobody_knows():
-    line = await skill_asking.waiting_at(FakeDesk(FakeSkills()), "/skills")
+    line = await follow.waiting_at(FakeAgent(FakeSkills()), "/skills")
     assert line == "1 skill waits for approval: /skills approve double"
-    assert await skill_asking.waiting_at(FakeDesk(None)) == ""
-    assert await skill_asking.waiting_at(FakeDesk(Away())) == ""
+    assert await follow.waiting_at(FakeAgent(None)) == ""
+    assert await follow.waiting_at(FakeAgent(Away())) == ""
 
 
 async def test_skills_are_listed_approved_and_disabled_by_a_slash():

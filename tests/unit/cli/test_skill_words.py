@@ -4,21 +4,21 @@ from datetime import UTC, datetime
 
 import pytest
 
-from long_running_agents.cli import skill_showing as showing
-from long_running_agents.cli.code import block, visible
-from long_running_agents.cli.schema_words import arguments_in_words, in_words
+from long_running_agents.cli import skill_output as showing
+from long_running_agents.cli.output import block, visible
+from long_running_agents.cli.skill_output import arguments_in_words, in_words
 from long_running_agents.domain.skill import (
     Attempt,
-    Brought,
     Finding,
     Interface,
-    Kind,
-    Limits,
-    Origin,
     Severity,
     Skill,
-    Standing,
-    Trial,
+    SkillApproval,
+    SkillCreator,
+    SkillKind,
+    SkillLimits,
+    SkillOrigin,
+    SkillTrial,
     Version,
 )
 
@@ -33,7 +33,7 @@ def skill(name, **given):
     return Skill(
         owner="me",
         name=name,
-        kind=Kind.FUNCTION,
+        kind=SkillKind.FUNCTION,
         description="",
         created_at=NOW,
         updated_at=NOW,
@@ -52,17 +52,17 @@ def version(**given):
         owner="me",
         name="double",
         number=1,
-        kind=Kind.FUNCTION,
+        kind=SkillKind.FUNCTION,
         digest="d",
         source="def double(): ...",
-        limits=Limits(),
+        limits=SkillLimits(),
         examples=(),
         files=(),
         label="",
-        brought=Brought(origin=Origin.MODEL, session_id="s1"),
+        brought=SkillOrigin(origin=SkillCreator.MODEL, session_id="s1"),
         created_at=NOW,
-        trial=Trial(at=NOW, passed=True),
-        standing=Standing.PROPOSED,
+        trial=SkillTrial(at=NOW, passed=True),
+        standing=SkillApproval.PROPOSED,
         **{**usual, **given},
     )
 
@@ -133,7 +133,7 @@ def test_what_waits_is_one_line():
 def test_a_trial_tells_all_that_was_asked_for_and_a_little_of_the_rest():
     given = Attempt(args={"n": 2}, shown="4", duration_ms=3.2)
     made = [Attempt(args={"n": n}, error="" if n else "fails: E", derived=True) for n in range(4)]
-    lines = list(showing.trial_lines("f", Trial(at=NOW, passed=True, attempts=(given, *made))))
+    lines = list(showing.trial_lines("f", SkillTrial(at=NOW, passed=True, attempts=(given, *made))))
     assert lines == [
         "  trial      passed",
         "             f(n=2) gave 4 (3 ms)",
@@ -141,7 +141,7 @@ def test_a_trial_tells_all_that_was_asked_for_and_a_little_of_the_rest():
         "             f(n=1) gave , made from the signature",
         "             and 2 more made from the signature; 2 gave a result",
     ]
-    [failed] = showing.trial_lines("f", Trial(at=NOW, passed=False, reason="it broke"))
+    [failed] = showing.trial_lines("f", SkillTrial(at=NOW, passed=False, reason="it broke"))
     assert failed == "  trial      not passed: it broke"
 
 

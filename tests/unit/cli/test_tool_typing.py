@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from long_running_agents.cli import tool_drafting as drafting
-from long_running_agents.cli.skill_running import arguments, object_of
+from long_running_agents.cli import create_tool as drafting
+from long_running_agents.cli.skills import arguments, object_of
 from long_running_agents.errors import UsageError
 
 SCHEMA = {"properties": {"text": {"type": "string"}, "count": {"type": "integer"}}}

@@ -2,14 +2,12 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from long_running_agents.cli.ask import ask
-from long_running_agents.cli.chat import chat
-from long_running_agents.cli.options import Options, pass_options, unsafe_local_option
+from long_running_agents.cli.chat import ask, chat
+from long_running_agents.cli.main import Options, command, unsafe_local_option
 
 
-@click.command()
+@command()
 @unsafe_local_option
-@pass_options
 def show(options):
     loaded = options.load()
     click.echo(f"{loaded.settings.sandbox.unsafe_local}")
@@ -25,6 +23,6 @@ def test_code_runs_without_a_sandbox_only_when_the_flag_says_so(tmp_path):
     assert said(tmp_path, "--unsafe-local") == "True"
 
 
-@pytest.mark.parametrize("command", [ask, chat], ids=["ask", "chat"])
-def test_the_commands_that_run_turns_have_the_flag(command):
-    assert "--unsafe-local" in CliRunner().invoke(command, ["--help"]).output
+@pytest.mark.parametrize("runs", [ask, chat], ids=["ask", "chat"])
+def test_the_commands_that_run_turns_have_the_flag(runs):
+    assert "--unsafe-local" in CliRunner().invoke(runs, ["--help"]).output

@@ -41,7 +41,7 @@ async def test_whoever_asks_after_that_does_not_wait_again():
 
 async def test_a_server_that_is_nowhere_is_away():
     link = Link(nowhere, FrozenClock())
-    with pytest.raises(ServerAway, match="is away"):
+    with pytest.raises(ServerAway, match="is not running"):
         await link.ask("GET", "/api/status")
     await link.close()
 
@@ -58,7 +58,7 @@ async def test_an_answer_is_waited_for_as_long_as_the_question_says():
     silent = await asyncio.start_server(lambda _, writer: asked.append(writer), "127.0.0.1", 0)
     port = silent.sockets[0].getsockname()[1]
     link = Link(lambda: Address(f"http://127.0.0.1:{port}"), FrozenClock())
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(200):
         with pytest.raises(ServerAway, match="does not answer"):
             await link.ask("GET", "/api/status", seconds=0.05)
     await link.close()

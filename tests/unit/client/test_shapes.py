@@ -5,16 +5,16 @@ from datetime import UTC, datetime
 
 import pytest
 
-from long_running_agents.client import shapes
-from long_running_agents.domain.approval import Approval, ApprovalState
+from long_running_agents.client import nouns
+from long_running_agents.domain.approval import Approval, ApprovalState, GrantScope
 from long_running_agents.domain.events import (
     ApprovalRequested,
+    DeltaEnvelope,
+    EventEnvelope,
     FellBehind,
     MemoriesRecalled,
     MessageAccepted,
-    Passing,
     RecalledMemory,
-    Recorded,
     RequestRetried,
     SessionRenamed,
     StepBegan,
@@ -24,7 +24,6 @@ from long_running_agents.domain.events import (
     UsageTotals,
     WordsArrived,
 )
-from long_running_agents.domain.grant import Scope
 from long_running_agents.errors import Unavailable
 
 NOW = datetime(2026, 11, 16, 9, 0, 0, 123456, tzinfo=UTC)
@@ -32,11 +31,11 @@ ME = "me"
 
 
 def recorded(event, turn_id="turn_1"):
-    return Recorded(seq=7, session_id="talk", turn_id=turn_id, owner=ME, at=NOW, event=event)
+    return EventEnvelope(seq=7, session_id="talk", turn_id=turn_id, owner=ME, at=NOW, event=event)
 
 
 def passing(delta):
-    return Passing(session_id="talk", turn_id="turn_1", owner=ME, delta=delta)
+    return DeltaEnvelope(session_id="talk", turn_id="turn_1", owner=ME, delta=delta)
 
 
 @pytest.mark.parametrize(
@@ -80,7 +79,7 @@ def passing(delta):
     ids=lambda heard: type(getattr(heard, "event", None) or heard.delta).__name__,
 )
 def test_events_and_deltas_survive_the_wire(heard):
-    assert shapes.heard(json.dumps(heard.wire()), ME) == heard
+    assert nouns.heard(json.dumps(heard.wire()), ME) == heard
 
 
 @pytest.mark.parametrize(
@@ -94,13 +93,13 @@ def test_events_and_deltas_survive_the_wire(heard):
     ],
 )
 def test_what_is_said_to_this_client_alone_is_no_event(aside):
-    assert shapes.heard(json.dumps(aside), ME) is None
+    assert nouns.heard(json.dumps(aside), ME) is None
 
 
 def test_an_event_of_another_version_is_a_failure_and_not_silence():
     told = {**recorded(SessionRenamed(title="x")).wire(), "colour": "red"}
     with pytest.raises(Unavailable, match="not understood"):
-        shapes.heard(json.dumps(told), ME)
+        nouns.heard(json.dumps(told), ME)
 
 
 def test_a_question_keeps_the_words_of_what_a_lasting_answer_covers():
@@ -120,7 +119,7 @@ def test_a_question_keeps_the_words_of_what_a_lasting_answer_covers():
         "answered_at": None,
         "expires_at": None,
     }
-    found = shapes.approval(told)
+    found = nouns.read(Approval, told)
     assert found == Approval(
         id="approval_1",
         session_id="talk",
@@ -131,7 +130,7 @@ def test_a_question_keeps_the_words_of_what_a_lasting_answer_covers():
         question="it sends data out",
         state=ApprovalState.OPEN,
         asked_at=NOW,
-        offer=Scope(tool="shell with git push"),
+        offer=GrantScope(tool="shell with git push"),
     )
     assert str(found.offer) == "shell with git push"
-    assert shapes.approval({**told, "scope": ""}).offer is None
+    assert nouns.read(Approval, {**told, "scope": ""}).offer is None

@@ -3,9 +3,9 @@ import tomllib
 
 import pytest
 
-from long_running_agents.cli.template import config_toml
+from long_running_agents.cli.setup import config_toml
 from long_running_agents.config import load
-from long_running_agents.config.editing import set_values
+from long_running_agents.config.editor import set_values
 from long_running_agents.errors import ConfigError
 
 SECTION = "agent.model"

@@ -3,7 +3,7 @@ import json
 import pytest
 
 from long_running_agents.config import load
-from long_running_agents.config.loading import every_key, value_of
+from long_running_agents.config.loader import every_key, value_of
 from long_running_agents.config.settings import Settings
 from long_running_agents.errors import ConfigError
 
@@ -351,3 +351,59 @@ def test_a_rule_that_says_nothing_known_is_refused_by_name(tmp_path):
     wrong = [{"decision": "maybe"}]
     with pytest.raises(ConfigError, match=r"agent\.tools\.rules"):
         load(home=tmp_path, environ={}, flags={"agent.tools.rules": wrong})
+
+
+@pytest.fixture
+def nearby(tmp_path, monkeypatch):
+    """Writes the .env of the current folder."""
+    here = tmp_path / "project"
+    here.mkdir()
+    monkeypatch.chdir(here)
+
+    def write(text):
+        (here / ".env").write_text(text)
+        return here / ".env"
+
+    return write
+
+
+def test_the_current_folder_is_believed_least_and_says_so(home, nearby):
+    path = nearby("AGENT_MODEL=mine\nAGENT_MODEL_URL=http://127.0.0.1:1/v1\nAGENT_MAX_STEPS=7\n")
+    loaded = home.load({})
+    assert (loaded.settings.agent.model.model_id, value_of(loaded.settings, KEY)) == ("mine", 7)
+    assert loaded.origin(KEY) == f"{path} (AGENT_MAX_STEPS)"
+    home.write(".env", "AGENT_MAX_STEPS=8\n")
+    assert value_of(home.load({}).settings, KEY) == 8
+    assert value_of(home.load({"AGENT_MAX_STEPS": "9"}).settings, KEY) == 9
+
+
+def test_of_the_current_folder_only_the_agents_own_names_are_settings(home, nearby):
+    nearby(
+        "DATABASE_URL=postgres://db\nLRA_SANDBOX__UNSAFE_LOCAL=true\nLRA_HOME=/x\n"
+        "OTEL_EXPORTER_OTLP_ENDPOINT=https://cloud\nSANDBOX_URL=http://evil\n"
+    )
+    assert home.load({}).origins == {}
+
+
+def test_a_key_of_the_current_folder_is_for_a_model_that_was_chosen(home, nearby):
+    nearby("OPENAI_API_KEY=sk-of-this-folder\n")
+    loaded = home.load({})
+    assert "OPENAI_API_KEY" not in loaded.variables
+    assert loaded.model_variables["OPENAI_API_KEY"] == "sk-of-this-folder"
+    assert "sk-of-this-folder" not in loaded.redact("it is sk-of-this-folder")
+    own = home.load({"OPENAI_API_KEY": "sk-mine"})
+    assert own.model_variables["OPENAI_API_KEY"] == "sk-mine"
+
+
+def test_the_current_folder_cannot_send_the_talk_to_another_machine(home, nearby):
+    nearby("AGENT_MODEL_URL=https://models.example.org/v1\n")
+    with pytest.raises(ConfigError, match="another machine") as caught:
+        home.load({})
+    assert ".env of the home" in caught.value.hint
+    ours = {"AGENT_MODEL_URL": "https://models.example.org/v1"}
+    assert home.load(ours).settings.agent.model.base_url == ours["AGENT_MODEL_URL"]
+
+
+def test_a_file_of_the_current_folder_that_cannot_be_read_is_not_ours(home, nearby):
+    nearby("").write_bytes(b"\xff\xfe\x00")
+    assert home.load({}).nearby == {}

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from long_running_agents.domain.budget import (
-    Limits,
     Spent,
+    TurnLimits,
     Usage,
     estimate_tokens,
     limit_before_request,
@@ -21,20 +21,20 @@ SPENT = Spent(
 @pytest.mark.parametrize(
     ("limits", "name"),
     [
-        (Limits(), None),
-        (Limits(steps=3), "steps"),
-        (Limits(steps=4), None),
-        (Limits(tokens=1049), "tokens"),
-        (Limits(tokens=1050), None),
-        (Limits(cost=Decimal("0.25")), "cost"),
-        (Limits(cost=Decimal("0.26")), None),
-        (Limits(cost=Decimal(0)), "cost"),
-        (Limits(tool_calls=5), "tool_calls"),
-        (Limits(tool_calls=6), None),
-        (Limits(tool_calls=0), "tool_calls"),
-        (Limits(seconds=60), "seconds"),
-        (Limits(seconds=60.1), None),
-        (Limits(steps=1, tokens=1, cost=Decimal(0)), "steps"),
+        (TurnLimits(), None),
+        (TurnLimits(steps=3), "steps"),
+        (TurnLimits(steps=4), None),
+        (TurnLimits(tokens=1049), "tokens"),
+        (TurnLimits(tokens=1050), None),
+        (TurnLimits(cost=Decimal("0.25")), "cost"),
+        (TurnLimits(cost=Decimal("0.26")), None),
+        (TurnLimits(cost=Decimal(0)), "cost"),
+        (TurnLimits(tool_calls=5), "tool_calls"),
+        (TurnLimits(tool_calls=6), None),
+        (TurnLimits(tool_calls=0), "tool_calls"),
+        (TurnLimits(seconds=60), "seconds"),
+        (TurnLimits(seconds=60.1), None),
+        (TurnLimits(steps=1, tokens=1, cost=Decimal(0)), "steps"),
     ],
 )
 def test_a_request_is_made_only_within_every_limit(limits, name):
@@ -46,11 +46,11 @@ def test_a_request_is_made_only_within_every_limit(limits, name):
 @pytest.mark.parametrize(
     ("limits", "words"),
     [
-        (Limits(steps=3), "all 3 steps"),
-        (Limits(tokens=10), "needs about 50 tokens and 1000 of 10 are used"),
-        (Limits(cost=Decimal("0.2")), "$0.2500 of $0.2 are spent"),
-        (Limits(tool_calls=5), "all 5 tool calls"),
-        (Limits(seconds=60), "60 seconds"),
+        (TurnLimits(steps=3), "all 3 steps"),
+        (TurnLimits(tokens=10), "needs about 50 tokens and 1000 of 10 are used"),
+        (TurnLimits(cost=Decimal("0.2")), "$0.2500 of $0.2 are spent"),
+        (TurnLimits(tool_calls=5), "all 5 tool calls"),
+        (TurnLimits(seconds=60), "60 seconds"),
     ],
 )
 def test_a_limit_says_what_was_used_up(limits, words):
@@ -58,7 +58,7 @@ def test_a_limit_says_what_was_used_up(limits, words):
 
 
 def test_the_price_of_the_next_request_is_reserved_when_it_is_known():
-    limits = Limits(cost=Decimal("0.30"))
+    limits = TurnLimits(cost=Decimal("0.30"))
 
     def hit(next_cost):
         return limit_before_request(SPENT, limits, next_tokens=1, next_cost=Decimal(next_cost))
@@ -69,11 +69,11 @@ def test_the_price_of_the_next_request_is_reserved_when_it_is_known():
 
 
 def test_a_renewed_budget_is_the_same_again_and_no_limit_stays_none():
-    limits = Limits(steps=3, cost=Decimal("0.1"), seconds=1.5)
+    limits = TurnLimits(steps=3, cost=Decimal("0.1"), seconds=1.5)
 
-    assert limits.times(2) == Limits(steps=6, cost=Decimal("0.2"), seconds=3.0)
+    assert limits.times(2) == TurnLimits(steps=6, cost=Decimal("0.2"), seconds=3.0)
     assert limits.times(1) == limits
-    assert Limits().times(5) == Limits()
+    assert TurnLimits().times(5) == TurnLimits()
 
 
 def test_a_step_is_added_to_what_was_spent():
@@ -108,9 +108,9 @@ def test_money_adds_up_exactly(costs):
 
 
 def test_an_answer_may_use_what_is_left_and_at_least_one_token():
-    assert remaining_output(SPENT, Limits(), next_tokens=50) is None
-    assert remaining_output(SPENT, Limits(tokens=1100), next_tokens=50) == 50
-    assert remaining_output(SPENT, Limits(tokens=500), next_tokens=50) == 1
+    assert remaining_output(SPENT, TurnLimits(), next_tokens=50) is None
+    assert remaining_output(SPENT, TurnLimits(tokens=1100), next_tokens=50) == 50
+    assert remaining_output(SPENT, TurnLimits(tokens=500), next_tokens=50) == 1
 
 
 @given(st.integers(min_value=0, max_value=10**7))

@@ -2,10 +2,10 @@
 
 from pydantic import Field, TypeAdapter
 
-from long_running_agents.domain.described import Described, meanings
+from long_running_agents.domain.events import DescribedModel, meanings
 
 
-class Bird(Described):
+class Bird(DescribedModel):
     """A bird."""
 
     name: str
@@ -44,5 +44,7 @@ def test_a_shape_has_the_fields_of_the_one_it_comes_from_and_may_say_more_of_the
 
 
 def test_without_the_source_nothing_is_told():
-    made = type("Made", (Described,), {"__module__": "nowhere", "__annotations__": {"name": str}})
+    made = type(
+        "Made", (DescribedModel,), {"__module__": "nowhere", "__annotations__": {"name": str}}
+    )
     assert meanings(made) == {}

@@ -7,9 +7,9 @@ from pydantic import TypeAdapter, ValidationError
 from long_running_agents.domain.events import (
     CLOSING,
     EVENT,
+    DeltaEnvelope,
     Event,
-    Passing,
-    Recorded,
+    EventEnvelope,
     TextWritten,
     TurnDone,
     UsageTotals,
@@ -21,6 +21,7 @@ KINDS = get_args(get_args(Event)[0])
 NOON = datetime(2026, 1, 5, 12, 0, tzinfo=UTC)
 VALUES = {
     "expires_at": NOON,
+    "faults": ["it is cut off"],
     "input": {"path": "ä.txt", "deep": [1, None, {"x": True}]},
     "memories": [
         {"id": 1, "kind": "fact", "trust": "web", "source": "web:x", "at": NOON, "text": "ä"},
@@ -73,9 +74,9 @@ def test_events_cannot_be_changed_afterwards():
         TextWritten(text="said").text = "unsaid"
 
 
-def test_four_kinds_close_a_turn():
+def test_five_kinds_close_a_turn():
     assert {kind.model_fields["type"].default for kind in CLOSING} == {
-        "done", "stopped", "limit", "error",
+        "done", "stopped", "limit", "error", "steered",
     }  # fmt: skip
 
 
@@ -87,7 +88,7 @@ def test_listeners_outside_are_told_number_session_turn_and_time():
         usage=UsageTotals(input_tokens=1, output_tokens=1, cost=0.5),
         mode="bounded",
     )
-    recorded = Recorded(
+    recorded = EventEnvelope(
         seq=4, session_id=SessionId("s"), turn_id=TurnId("t"), owner="me", at=NOON, event=event
     ).wire()
 
@@ -99,7 +100,7 @@ def test_listeners_outside_are_told_number_session_turn_and_time():
 
 
 def test_passing_news_has_no_number():
-    passing = Passing(
+    passing = DeltaEnvelope(
         session_id=SessionId("s"),
         turn_id=TurnId("t"),
         owner="me",

@@ -2,51 +2,51 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from long_running_agents.domain import fitting
-from long_running_agents.domain.fitting import (
-    Conversation,
-    Cut,
-    Item,
-    Role,
+from long_running_agents.domain import context_window
+from long_running_agents.domain.budget import estimate_tokens
+from long_running_agents.domain.context_window import (
+    ConversationSizes,
+    HistoryCut,
+    MessageRole,
+    MessageSizes,
     allot,
     calibrated,
     enough,
     first_sentence,
     room,
-    tokens,
     weight,
     window_after_refusal,
 )
 
 
 def size(items, cut, space):
-    return Conversation(items).size(cut, space)
+    return ConversationSizes(items).size(cut, space)
 
 
 def advance(cut, items, space):
-    return fitting.advance(cut, Conversation(items), space)
+    return context_window.advance(cut, ConversationSizes(items), space)
 
 
 def retrace(items, space):
-    return fitting.retrace(Conversation(items), space)
+    return context_window.retrace(ConversationSizes(items), space)
 
 
-START, ANSWER, RESULTS = Role.START, Role.ANSWER, Role.RESULTS
+START, ANSWER, RESULTS = MessageRole.START, MessageRole.ANSWER, MessageRole.RESULTS
 
 
 def start(tokens=20):
-    return Item(START, tokens, tokens, 0)
+    return MessageSizes(START, tokens, tokens, 0)
 
 
 def exchange(result=100, aside=30, line=10):
-    return [Item(ANSWER, 20, 20, line), Item(RESULTS, result, aside, line)]
+    return [MessageSizes(ANSWER, 20, 20, line), MessageSizes(RESULTS, result, aside, line)]
 
 
 def turn(steps, **sizes):
     items = [start()]
     for _ in range(steps):
         items += exchange(**sizes)
-    return [*items, Item(ANSWER, 20, 20, 10)]
+    return [*items, MessageSizes(ANSWER, 20, 20, 10)]
 
 
 def running(steps, **sizes):
@@ -69,17 +69,17 @@ def test_what_is_left_shrinks_when_tokens_turn_out_shorter_than_thought():
 
 
 def test_scripts_that_need_more_tokens_weigh_more():
-    assert tokens(weight("word " * 30)) == 51
-    assert tokens(weight("字" * 30)) == 31
+    assert estimate_tokens(weight("word " * 30)) == 51
+    assert estimate_tokens(weight("字" * 30)) == 31
 
 
 def test_what_fits_is_left_alone():
     items = running(5)
-    assert advance(Cut(), items, size(items, Cut(), 0)) == Cut()
+    assert advance(HistoryCut(), items, size(items, HistoryCut(), 0)) == HistoryCut()
 
 
 def test_the_oldest_results_are_put_aside_first():
-    cut = advance(Cut(), running(10), 1200)
+    cut = advance(HistoryCut(), running(10), 1200)
     assert cut.first == cut.folded == 0
     assert 0 < cut.aside <= 17
     assert size(running(10), cut, 1200) <= 900
@@ -87,7 +87,7 @@ def test_the_oldest_results_are_put_aside_first():
 
 def test_then_turns_are_left_out_the_oldest_first():
     items = [*turn(3), *turn(3), *turn(3), *running(1)]
-    cut = advance(Cut(), items, 500)
+    cut = advance(HistoryCut(), items, 500)
     assert items[cut.first].role is START
     assert cut.folded <= cut.first
     assert size(items, cut, 500) <= 250
@@ -95,7 +95,7 @@ def test_then_turns_are_left_out_the_oldest_first():
 
 def test_then_steps_of_the_running_turn_become_one_line_each():
     items = [*turn(3), *running(40, result=40)]
-    cut = advance(Cut(), items, 600)
+    cut = advance(HistoryCut(), items, 600)
     assert items[cut.first].role is START
     assert cut.first == 8
     assert items[cut.folded].role is ANSWER
@@ -103,7 +103,7 @@ def test_then_steps_of_the_running_turn_become_one_line_each():
 
 
 def test_the_cut_moves_by_leaps():
-    cut, moves = Cut(), 0
+    cut, moves = HistoryCut(), 0
     for steps in range(1, 200):
         items = running(steps, result=40)
         moved = advance(cut, items, 2000)
@@ -114,12 +114,12 @@ def test_the_cut_moves_by_leaps():
 
 
 def test_a_restart_finds_the_cut_its_predecessor_had():
-    cut = Cut()
+    cut = HistoryCut()
     items = [*turn(2), *turn(2), *running(60)]
     for length, item in enumerate(items, start=1):
         if item.role is not ANSWER:
             cut = advance(cut, items[:length], 1500)
-    assert retrace(items, 1500) == cut != Cut()
+    assert retrace(items, 1500) == cut != HistoryCut()
 
 
 ITEMS = st.builds(
@@ -136,7 +136,7 @@ def test_whatever_can_fit_fits_and_nothing_is_torn(items, space):
     assert cut.folded <= cut.first or items[cut.folded].role is ANSWER
     last = max(place for place, item in enumerate(items) if item.role is START)
     assert cut.first <= last
-    if Conversation(items).least() <= space:
+    if ConversationSizes(items).least() <= space:
         assert size(items, cut, space) <= space
 
 

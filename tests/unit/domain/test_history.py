@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from long_running_agents.domain.history import Window
+from long_running_agents.domain.context_window import HistoryWindow
 
 WINDOWS = st.integers(min_value=1, max_value=500)
 TOTALS = st.integers(min_value=0, max_value=100_000)
@@ -9,7 +9,7 @@ TOTALS = st.integers(min_value=0, max_value=100_000)
 
 @given(WINDOWS, TOTALS)
 def test_never_more_than_the_window_is_shown_and_never_less_than_half(size, total):
-    shown = total - Window(size).first(total)
+    shown = total - HistoryWindow(size).first(total)
 
     assert shown <= size
     assert shown >= min(total, size // 2)
@@ -17,7 +17,7 @@ def test_never_more_than_the_window_is_shown_and_never_less_than_half(size, tota
 
 @given(WINDOWS, TOTALS)
 def test_the_view_moves_forward_in_half_window_blocks(size, total):
-    before, after = Window(size).first(total), Window(size).first(total + 1)
+    before, after = HistoryWindow(size).first(total), HistoryWindow(size).first(total + 1)
     block = max(1, size // 2)
 
     assert before % block == 0
@@ -25,6 +25,6 @@ def test_the_view_moves_forward_in_half_window_blocks(size, total):
 
 
 def test_the_beginning_stays_the_same_for_half_a_window_of_messages():
-    window = Window(200)
+    window = HistoryWindow(200)
 
     assert [window.first(n) for n in (0, 200, 201, 300, 301)] == [0, 0, 100, 100, 200]

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from long_running_agents.domain.ids import new_id, session_id
+from long_running_agents.domain.ids import beside, new_id, scoped, session_id, shown
 from long_running_agents.errors import UsageError
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -38,3 +38,20 @@ def test_plain_names_are_session_ids(text):
 def test_names_that_could_be_paths_or_flags_are_refused_with_the_rule(text):
     with pytest.raises(UsageError, match="not accepted: use up to 100 letters"):
         session_id(text)
+
+
+OWNERS = st.text(st.sampled_from("ab~-."), min_size=1, max_size=5)
+CHOSEN = st.from_regex(r"[ab7][ab7._-]{0,4}", fullmatch=True)
+
+
+@given(st.tuples(OWNERS, CHOSEN), st.tuples(OWNERS, CHOSEN))
+def test_no_two_owners_meet_under_one_key_and_each_is_shown_what_they_chose(one, other):
+    keys = [scoped(owner, "a", name) for owner, name in (one, other)]
+    assert (keys[0] == keys[1]) == (one == other)
+    assert [shown(key) for key in keys] == [one[1], other[1]]
+
+
+def test_whoever_the_home_belongs_to_has_the_ids_as_they_are():
+    assert scoped("anne", "anne", "talk") == "talk"
+    assert beside(scoped("bob", "anne", "talk"), NOON).startswith("bob~session_")
+    assert beside(scoped("anne", "anne", "talk"), NOON).startswith("session_")

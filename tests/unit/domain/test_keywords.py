@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from long_running_agents.domain.keywords import WordIndex, about, keywords
+from long_running_agents.domain.text import WordIndex, about, keywords
 
 WORDS = ["read", "reading", "file", "mail", "send", "price", "the", "of"]
 TEXTS = st.lists(st.sampled_from(WORDS), max_size=6).map(" ".join)

@@ -1,27 +1,25 @@
 import pytest
 
-from long_running_agents.domain.call import Call
 from long_running_agents.domain.policy import (
     Allow,
     Ask,
-    By,
+    DecidedBy,
     Deny,
     Occasion,
-    Rule,
-    Rules,
+    PolicyRule,
+    PolicyRules,
     Ruling,
-    Unattended,
     decide,
 )
 from long_running_agents.domain.taint import Taint
-from long_running_agents.domain.tool import Effect, Power
-from long_running_agents.domain.turn import Origin
+from long_running_agents.domain.tool import Effect, GatedCall, Power
+from long_running_agents.domain.turn import TurnOrigin
 
-OPEN = Rules()
-ONLY_SHELL = Rules(allow=["shell"])
-NOTHING = Rules(allow=[])
-ASKS = Rules(require_approval=["shell"])
-ASKS_FOR_FORBIDDEN = Rules(allow=["files"], require_approval=["shell"])
+OPEN = PolicyRules()
+ONLY_SHELL = PolicyRules(allow=["shell"])
+NOTHING = PolicyRules(allow=[])
+ASKS = PolicyRules(require_approval=["shell"])
+ASKS_FOR_FORBIDDEN = PolicyRules(allow=["files"], require_approval=["shell"])
 
 THERE = Occasion()
 AWAY = Occasion(attended=False)
@@ -29,11 +27,13 @@ READ = Taint(sources=("https://evil.example/page",), seen=frozenset({"https://a.
 
 
 def shell(command="ls", **more):
-    return Call(tool="shell", args={"command": command, **more}, powers=frozenset({Power.EXECUTE}))
+    return GatedCall(
+        tool="shell", args={"command": command, **more}, powers=frozenset({Power.EXECUTE})
+    )
 
 
 def fetch(url, **more):
-    return Call(
+    return GatedCall(
         tool="web_fetch",
         args={"url": url, **more},
         effect=Effect.READ,
@@ -43,7 +43,7 @@ def fetch(url, **more):
 
 
 def write(path, content="x"):
-    return Call(
+    return GatedCall(
         tool="write_file",
         args={"path": path, "content": content},
         effect=Effect.IDEMPOTENT,
@@ -52,7 +52,7 @@ def write(path, content="x"):
 
 
 def tool(name, *powers, **args):
-    return Call(tool=name, args=args, powers=frozenset(powers))
+    return GatedCall(tool=name, args=args, powers=frozenset(powers))
 
 
 @pytest.mark.parametrize(
@@ -61,12 +61,12 @@ def tool(name, *powers, **args):
         (OPEN, True, Allow),
         (OPEN, False, Allow),
         (ONLY_SHELL, True, Allow),
-        (Rules(allow=["files"]), True, Deny),
+        (PolicyRules(allow=["files"]), True, Deny),
         (NOTHING, True, Deny),
         (ASKS, True, Ask),
         (ASKS, False, Deny),
         (ASKS_FOR_FORBIDDEN, True, Deny),
-        (Rules(require_approval=["files"]), False, Allow),
+        (PolicyRules(require_approval=["files"]), False, Allow),
     ],
 )
 def test_a_call_is_allowed_asked_about_or_denied(rules, attended, decision):
@@ -80,7 +80,7 @@ def test_a_refusal_names_the_tool_and_the_setting():
     )
     assert "nobody is there" in decide(shell(), ASKS, AWAY).reason
     assert "agent.tools.require_approval" in decide(shell(), ASKS).reason
-    job = Occasion(origin=Origin.JOB, attended=False)
+    job = Occasion(origin=TurnOrigin.JOB, attended=False)
     assert "while a job runs" in decide(shell(), ASKS, job).reason
 
 
@@ -139,12 +139,12 @@ def test_after_foreign_words_what_could_do_harm_takes_a_fresh_answer(call, decis
     if decision is Ask:
         assert found.fresh
         assert "https://evil.example/page" in found.reason
-        allowing = Rules(unattended=Unattended.ALLOW)
+        allowing = PolicyRules(unattended=Ruling.ALLOW)
         assert isinstance(decide(call, allowing, AWAY, READ), Deny)
 
 
 def test_code_with_a_network_can_send():
-    online = Rules(network=True)
+    online = PolicyRules(network=True)
 
     assert isinstance(decide(shell(), online), Allow)
     assert isinstance(decide(shell("cat notes.txt"), online, THERE, READ), Ask)
@@ -153,7 +153,7 @@ def test_code_with_a_network_can_send():
 
 
 def test_taint_can_be_switched_off_and_the_log_says_so():
-    found = decide(tool("create_job", Power.EXTEND), Rules(taint=False), THERE, READ)
+    found = decide(tool("create_job", Power.EXTEND), PolicyRules(taint=False), THERE, READ)
 
     assert isinstance(found, Allow)
     assert "agent.tools.taint is off" in found.reason
@@ -163,16 +163,16 @@ def test_taint_can_be_switched_off_and_the_log_says_so():
 def test_unattended_turns_follow_their_policy():
     asking = {"require_approval": ["shell"]}
 
-    assert isinstance(decide(shell(), Rules(**asking), AWAY), Deny)
-    allowed = decide(shell(), Rules(**asking, unattended=Unattended.ALLOW), AWAY)
+    assert isinstance(decide(shell(), PolicyRules(**asking), AWAY), Deny)
+    allowed = decide(shell(), PolicyRules(**asking, unattended=Ruling.ALLOW), AWAY)
     assert isinstance(allowed, Allow)
     assert "non_interactive_approval_policy" in allowed.reason
-    assert isinstance(decide(shell(), Rules(**asking, unattended=Unattended.ASK), AWAY), Ask)
+    assert isinstance(decide(shell(), PolicyRules(**asking, unattended=Ruling.ASK), AWAY), Ask)
 
 
 def test_outside_the_sandbox_nobody_is_no_answer():
-    allowing = {"unattended": Unattended.ALLOW, "custom": [Rule(decision=Ruling.ALLOW)]}
-    rules = Rules(**allowing, unsandboxed=True)
+    allowing = {"unattended": Ruling.ALLOW, "custom": [PolicyRule(decision=Ruling.ALLOW)]}
+    rules = PolicyRules(**allowing, unsandboxed=True)
 
     assert isinstance(decide(shell(), rules, AWAY), Deny)
     assert decide(shell(), rules, THERE).fresh
@@ -180,7 +180,7 @@ def test_outside_the_sandbox_nobody_is_no_answer():
 
 
 def rule(decision, **more):
-    return Rule(decision=Ruling(decision), **more)
+    return PolicyRule(decision=Ruling(decision), **more)
 
 
 @pytest.mark.parametrize(
@@ -213,24 +213,24 @@ def rule(decision, **more):
     ],
 )
 def test_rules_of_the_settings(custom, call, decision):
-    assert isinstance(decide(call, Rules(custom=custom)), decision)
+    assert isinstance(decide(call, PolicyRules(custom=custom)), decision)
 
 
 def test_a_rule_wins_over_the_lists_and_gives_its_reason():
-    rules = Rules(
+    rules = PolicyRules(
         require_approval=["shell"],
         custom=[rule("allow", program="ls"), rule("deny", program="rm", reason="use the bin")],
     )
 
-    assert decide(shell("ls"), rules).by is By.RULE
-    assert decide(shell("rm x"), rules) == Deny("use the bin", By.RULE)
+    assert decide(shell("ls"), rules).by is DecidedBy.RULE
+    assert decide(shell("rm x"), rules) == Deny("use the bin", DecidedBy.RULE)
     assert "agent.tools.require_approval" in decide(shell("pwd"), rules).reason
 
 
 def test_an_allowing_rule_holds_after_foreign_words_only_if_it_says_so():
     call = fetch("https://docs.example/new")
 
-    plain = Rules(custom=[rule("allow", host="docs.example")])
+    plain = PolicyRules(custom=[rule("allow", host="docs.example")])
     assert isinstance(decide(call, plain, THERE, READ), Ask)
-    trusting = Rules(custom=[rule("allow", host="docs.example", tainted=True)])
+    trusting = PolicyRules(custom=[rule("allow", host="docs.example", tainted=True)])
     assert isinstance(decide(call, trusting, THERE, READ), Allow)

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from long_running_agents.domain import hazards
 from long_running_agents.domain.shell import UNKNOWN, read
-from long_running_agents.domain.shell_words import HOLE
+from long_running_agents.domain.shell_lexer import HOLE
 
 
 def programs(text):

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from long_running_agents.domain.strict_json import parse
+from long_running_agents.domain.text import parse
 from long_running_agents.errors import UsageError
 
 VALUES = st.recursive(

@@ -3,7 +3,7 @@ from datetime import UTC, datetime
 import pytest
 
 from long_running_agents.domain.ids import SessionId
-from long_running_agents.domain.task import Task, TaskStatus, outline, parse_status, summary
+from long_running_agents.domain.session import Task, TaskStatus, outline, parse_status, summary
 from long_running_agents.errors import UsageError
 
 NOON = datetime(2026, 1, 5, 12, 0, tzinfo=UTC)

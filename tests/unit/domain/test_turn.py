@@ -3,13 +3,14 @@ import pytest
 from long_running_agents.domain.turn import MAY_BECOME, RETRYABLE, TurnStatus
 
 LEGAL = {
-    "queued": {"running", "stopped"},
+    "queued": {"running", "stopped", "steered"},
     "running": {"queued", "running", "waiting", "done", "failed", "stopped", "limited"},
     "waiting": {"queued", "stopped"},
     "done": set(),
     "failed": {"queued"},
     "stopped": {"queued"},
     "limited": {"queued"},
+    "steered": set(),
 }
 
 
@@ -28,6 +29,7 @@ def test_only_legal_transitions_are_listed(status):
         ("failed", True, True),
         ("stopped", True, True),
         ("limited", True, True),
+        ("steered", True, True),
     ],
 )
 def test_waiting_is_settled_but_not_ended(status, settled, ended):

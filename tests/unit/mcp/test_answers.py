@@ -10,8 +10,8 @@ from mcp_types import (
     TextResourceContents,
 )
 
-from long_running_agents.mcp.answers import answer
-from long_running_agents.mcp.talk import Failed, Told
+from long_running_agents.mcp.base import CallFailed, CallSucceeded
+from long_running_agents.mcp.session import answer
 
 DATA = "AAAA" * 100
 
@@ -52,21 +52,21 @@ def words(text):
     ],
 )
 def test_words_are_shown_and_the_rest_is_named(block, shown):
-    assert said(block) == Told(shown)
+    assert said(block) == CallSucceeded(shown)
 
 
 def test_structured_content_is_told_where_no_text_tells_it():
-    assert said(structured_content={"a": 1}) == Told('{"a": 1}')
-    assert said(words("see"), structured_content={"a": 1}) == Told('see\n\n{"a": 1}')
-    assert said(words('{ "a": 1 }'), structured_content={"a": 1}) == Told('{ "a": 1 }')
-    assert said(words("5"), structured_content={"result": 5}) == Told("5")
-    assert said(words("x"), structured_content={"result": "x"}) == Told("x")
+    assert said(structured_content={"a": 1}) == CallSucceeded('{"a": 1}')
+    assert said(words("see"), structured_content={"a": 1}) == CallSucceeded('see\n\n{"a": 1}')
+    assert said(words('{ "a": 1 }'), structured_content={"a": 1}) == CallSucceeded('{ "a": 1 }')
+    assert said(words("5"), structured_content={"result": 5}) == CallSucceeded("5")
+    assert said(words("x"), structured_content={"result": "x"}) == CallSucceeded("x")
 
 
 def test_nothing_is_said_to_be_nothing():
-    assert said() == Told("(no content)")
-    assert said(is_error=True) == Failed("The tool failed and does not say why.")
+    assert said() == CallSucceeded("(no content)")
+    assert said(is_error=True) == CallFailed("The tool failed and does not say why.")
 
 
 def test_an_error_is_a_failure_in_the_servers_words():
-    assert said(words("no such file"), is_error=True) == Failed("no such file")
+    assert said(words("no such file"), is_error=True) == CallFailed("no such file")

@@ -5,11 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from long_running_agents.mcp import names
-from long_running_agents.mcp.listing import MOST_TOOLS, listed
-from long_running_agents.mcp.schema import UnusableSchema, settled
-from long_running_agents.mcp.spec import Program, ServerSpec
-from long_running_agents.mcp.texts import readable
+from long_running_agents.mcp import base
+from long_running_agents.mcp.base import Program, ServerSpec, readable
+from long_running_agents.mcp.tools import MOST_TOOLS, UnusableSchema, listed, settled
 
 EMPTY = {"type": "object"}
 
@@ -25,7 +23,7 @@ def offered(spec, *tools, taken=()):
 
 @given(st.text(min_size=1, max_size=40), st.text(max_size=200))
 def test_every_name_is_one_that_every_provider_takes(server, tool):
-    assert re.fullmatch(r"[A-Za-z_][A-Za-z0-9_-]{0,63}", names.exposed(server, tool))
+    assert re.fullmatch(r"[A-Za-z_][A-Za-z0-9_-]{0,63}", base.exposed(server, tool))
 
 
 @pytest.mark.parametrize(
@@ -37,14 +35,14 @@ def test_every_name_is_one_that_every_provider_takes(server, tool):
     ],
 )
 def test_a_tool_is_called_after_its_server(server, tool, name):
-    assert names.exposed(server, tool) == name
+    assert base.exposed(server, tool) == name
 
 
 def test_long_names_stay_different():
-    one, other = (names.exposed("s", f"{'x' * 80}{end}") for end in "ab")
+    one, other = (base.exposed("s", f"{'x' * 80}{end}") for end in "ab")
 
     assert one != other
-    assert len(one) == len(other) == names.LONGEST
+    assert len(one) == len(other) == base.LONGEST
 
 
 def test_only_what_is_allowed_and_not_denied_is_offered():
@@ -130,6 +128,13 @@ def bomb(wide, deep):
     return {"type": "object", "properties": {"x": {"$ref": "#/$defs/0"}}, "$defs": definitions}
 
 
+def referring(often):
+    """Many properties at the end of a chain of references: small to write, large to settle."""
+    chain = {str(n): {"$ref": f"#/$defs/{n + 1}"} for n in range(10)} | {"10": {"type": "string"}}
+    properties = {str(number): {"$ref": "#/$defs/0"} for number in range(often)}
+    return {"type": "object", "properties": properties, "$defs": chain}
+
+
 def nested(deep):
     schema = {}
     for _ in range(deep):
@@ -146,6 +151,9 @@ def nested(deep):
         {"type": "array"},
         {"properties": {"x": 5}},
         {"properties": {"x": {"items": "string"}}},
+        {"properties": {"x": {"not": [{}]}}},
+        {"additionalProperties": [{"type": "string"}]},
+        referring(500),
         [],
         None,
     ],
@@ -155,12 +163,16 @@ def test_a_schema_that_is_none_or_has_no_end_is_refused(schema):
         settled(schema)
 
 
+KEYWORDS = (
+    "type", "properties", "items", "anyOf", "$ref", "$defs", "enum", "x", "not", "contains",
+    "additionalProperties", "propertyNames",
+)  # fmt: skip
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5),
     lambda inner: (
         st.lists(inner, max_size=3)
         | st.dictionaries(
-            st.sampled_from(["type", "properties", "items", "anyOf", "$ref", "$defs", "enum", "x"]),
+            st.sampled_from(KEYWORDS),
             inner,
             max_size=4,
         )

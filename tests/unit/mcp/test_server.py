@@ -5,14 +5,22 @@ import asyncio
 import pytest
 
 from long_running_agents.errors import Unavailable
-from long_running_agents.mcp.server import PATIENCE, Server, State
-from long_running_agents.mcp.spec import Program, ServerSpec
-from long_running_agents.mcp.talk import CutOff, Failed, Listing, NotRun, Offer, Told
+from long_running_agents.mcp.base import (
+    CallCutOff,
+    CallFailed,
+    CallNotRun,
+    CallSucceeded,
+    Listing,
+    OfferedTool,
+    Program,
+    ServerSpec,
+)
+from long_running_agents.mcp.servers import PATIENCE, McpServer, McpServerState
 from long_running_agents.testing import FrozenClock
 
 pytestmark = pytest.mark.anyio
 
-LISTING = Listing(offers=(Offer(name="s_t", tool="t", description="", schema={}),))
+LISTING = Listing(offers=(OfferedTool(name="s_t", tool="t", description="", schema={}),))
 
 
 class FakeTalk:
@@ -30,8 +38,8 @@ class FakeTalk:
         return self.listing
 
     async def call(self, tool, args):
-        answer = self.answers.pop(0) if self.answers else Told("ok")
-        if isinstance(answer, CutOff):
+        answer = self.answers.pop(0) if self.answers else CallSucceeded("ok")
+        if isinstance(answer, CallCutOff):
             self.over = True
         return answer
 
@@ -49,7 +57,7 @@ class Stage:
         self.may_begin = asyncio.Event()
         self.may_begin.set()
         spec = ServerSpec(name="s", way=Program(command="x"), **terms)
-        self.server = Server(spec, self.begin, self.clock)
+        self.server = McpServer(spec, self.begin, self.clock)
 
     async def begin(self, spec):
         self.begun += 1
@@ -62,12 +70,12 @@ class Stage:
 
 async def test_its_tools_are_asked_for_once():
     stage = Stage(FakeTalk())
-    assert stage.server.status.state is State.IDLE
+    assert stage.server.status.state is McpServerState.IDLE
 
     assert await stage.server.tools() is LISTING
     assert await stage.server.tools() is LISTING
     assert stage.begun == 1
-    assert stage.server.status.state is State.READY
+    assert stage.server.status.state is McpServerState.READY
 
 
 async def test_tools_that_changed_are_asked_for_again_without_a_new_start():
@@ -88,7 +96,7 @@ async def test_a_slow_server_is_waited_for_once_and_then_found_ready():
 
     assert await waiting == Listing()
     assert await stage.server.tools() == Listing()
-    assert stage.server.status.state is State.STARTING
+    assert stage.server.status.state is McpServerState.STARTING
     stage.may_begin.set()
     await stage.clock.advance(0)
     assert await stage.server.tools() is LISTING
@@ -110,16 +118,16 @@ async def test_failed_starts_are_further_and_further_apart():
 
 
 async def test_a_server_that_answered_is_started_again_at_once():
-    stage = Stage(FakeTalk(Told("1"), CutOff("gone")), FakeTalk(), FakeTalk())
-    assert await stage.server.call("t", {}) == Told("1")
-    assert await stage.server.call("t", {}) == CutOff("gone")
+    stage = Stage(FakeTalk(CallSucceeded("1"), CallCutOff("gone")), FakeTalk(), FakeTalk())
+    assert await stage.server.call("t", {}) == CallSucceeded("1")
+    assert await stage.server.call("t", {}) == CallCutOff("gone")
 
-    assert await stage.server.call("t", {}) == Told("ok")
+    assert await stage.server.call("t", {}) == CallSucceeded("ok")
     assert stage.begun == 2
 
 
 async def test_a_server_that_dies_of_calls_has_to_wait():
-    stage = Stage(*(FakeTalk(CutOff("gone")) for _ in range(3)))
+    stage = Stage(*(FakeTalk(CallCutOff("gone")) for _ in range(3)))
     await stage.server.call("t", {})
     with pytest.raises(Unavailable, match="again in 2 seconds"):
         await stage.server.call("t", {})
@@ -133,8 +141,8 @@ async def test_a_server_that_dies_of_calls_has_to_wait():
 
 
 async def test_a_call_that_never_arrived_is_made_once_more():
-    gone = FakeTalk(Told("1"), NotRun("it does not know us"))
-    stage = Stage(gone, FakeTalk(NotRun("again")))
+    gone = FakeTalk(CallSucceeded("1"), CallNotRun("it does not know us"))
+    stage = Stage(gone, FakeTalk(CallNotRun("again")))
     await stage.server.call("t", {})
 
     with pytest.raises(Unavailable):
@@ -143,11 +151,11 @@ async def test_a_call_that_never_arrived_is_made_once_more():
 
 
 async def test_a_failure_is_an_answer():
-    stage = Stage(FakeTalk(Failed("no"), CutOff("gone")), FakeTalk())
-    assert await stage.server.call("t", {}) == Failed("no")
+    stage = Stage(FakeTalk(CallFailed("no"), CallCutOff("gone")), FakeTalk())
+    assert await stage.server.call("t", {}) == CallFailed("no")
     await stage.server.call("t", {})
 
-    assert await stage.server.call("t", {}) == Told("ok")
+    assert await stage.server.call("t", {}) == CallSucceeded("ok")
 
 
 @pytest.mark.parametrize("terms", [{"disabled": True}, {"problem": "X is not set"}])
@@ -184,11 +192,11 @@ async def test_closing_ends_an_attempt():
 
 
 async def test_two_calls_that_find_it_gone_start_it_once():
-    gone = FakeTalk(Told("1"), NotRun("gone"), NotRun("gone"))
+    gone = FakeTalk(CallSucceeded("1"), CallNotRun("gone"), CallNotRun("gone"))
     stage = Stage(gone, FakeTalk(), FakeTalk())
     await stage.server.call("t", {})
 
     both = await asyncio.gather(stage.server.call("t", {}), stage.server.call("t", {}))
 
-    assert both == [Told("ok"), Told("ok")]
+    assert both == [CallSucceeded("ok"), CallSucceeded("ok")]
     assert stage.begun == 2

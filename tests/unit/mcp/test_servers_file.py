@@ -3,8 +3,8 @@ import json
 import pytest
 
 from long_running_agents.errors import ConfigError
-from long_running_agents.mcp.servers_file import read
-from long_running_agents.mcp.spec import Endpoint, Program
+from long_running_agents.mcp.base import Endpoint, Program
+from long_running_agents.mcp.config import read
 
 VARIABLES = {
     "PATH": "/bin",

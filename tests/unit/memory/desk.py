@@ -8,11 +8,11 @@ from tests.unit.store.house import house
 
 from long_running_agents.domain.budget import Spent
 from long_running_agents.domain.ids import SessionId, TurnId
-from long_running_agents.domain.memory import Draft, Kind, Query, Selection, Viewer
-from long_running_agents.domain.turn import Origin, Turn, TurnStatus
-from long_running_agents.memory.memories import Memories
-from long_running_agents.store import memory_words
-from long_running_agents.store.memory_tables import metadata
+from long_running_agents.domain.memory import MemoryDraft, MemoryKind, Query, Selection, Viewer
+from long_running_agents.domain.turn import Turn, TurnOrigin, TurnStatus
+from long_running_agents.memory.service import MemoryService
+from long_running_agents.store import memory_index
+from long_running_agents.store.tables import metadata
 from long_running_agents.testing import FakeEmbedder, FrozenClock
 
 NOON = datetime(2026, 1, 5, 12, 0, tzinfo=UTC)
@@ -28,7 +28,13 @@ async def desk(home, *, embedder=None, environ=None, silent=False):
     """The memory of a home, with an embedder of its own unless it shall be silent."""
     async with house(home, environ=environ) as database:
         chosen = None if silent else embedder or FakeEmbedder()
-        yield Memories(database, chosen, FrozenClock(NOON))
+        yield MemoryService(database, chosen, FrozenClock(NOON))
+
+
+async def remember(memories, turn, agent, heard=()):
+    """Remember a turn that came to rest."""
+    said = await memories.database.read(lambda tx: memories.said(tx, turn, agent, heard))
+    return await memories.keep_turns([said])
 
 
 def a_turn(name="t1", *, prompt="Where do we meet?", answer="At the old mill.", **changed):
@@ -37,7 +43,7 @@ def a_turn(name="t1", *, prompt="Where do we meet?", answer="At the old mill.", 
         "session_id": TALK,
         "number": 1,
         "prompt": prompt,
-        "origin": Origin.USER,
+        "origin": TurnOrigin.USER,
         "attended": True,
         "status": TurnStatus.DONE,
         "model": None,
@@ -50,8 +56,8 @@ def a_turn(name="t1", *, prompt="Where do we meet?", answer="At the old mill.", 
 
 
 def said(content, session=TALK, **changed):
-    values = {"kind": Kind.CONVERSATION, "session_id": session, "source": "conversation"}
-    return Draft(content=content, **{**values, **changed})
+    values = {"kind": MemoryKind.CONVERSATION, "session_id": session, "source": "conversation"}
+    return MemoryDraft(content=content, **{**values, **changed})
 
 
 def ids(*memories):
@@ -60,7 +66,7 @@ def ids(*memories):
 
 async def stored(memories, content, viewer=ME, **changed):
     """A memory, written whatever it is like."""
-    written = await memories.write(viewer, Draft(content=content, **changed), keep_both=True)
+    written = await memories.write(viewer, MemoryDraft(content=content, **changed), keep_both=True)
     return written.memory
 
 
@@ -104,6 +110,6 @@ async def orphans(memories):
         query = f"SELECT count(*) FROM {table} WHERE {column} NOT IN (SELECT id FROM memories)"
         [(count,)] = await rows(memories, query)
         problems += [f"{count} orphans in {table}"] if count else []
-    if not await memories.database.read(memory_words.sound):
+    if not await memories.database.read(memory_index.sound):
         problems.append("words and memories differ")
     return problems

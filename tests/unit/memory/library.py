@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 from tests.unit.store.house import house
 
 from long_running_agents.domain.ids import SessionId
-from long_running_agents.domain.memory import Draft, Kind, Query, Viewer
-from long_running_agents.memory.memories import Memories
+from long_running_agents.domain.memory import MemoryDraft, MemoryKind, Query, Viewer
+from long_running_agents.memory.service import MemoryService
 from long_running_agents.testing import FakeEmbedder, FrozenClock
 
 NOON = datetime(2026, 1, 5, 12, 0, tzinfo=UTC)
@@ -19,7 +19,7 @@ YOU = Viewer(owner="you")
 async def library(home, *, embedder=None):
     """Memories in a home of their own; without an embedder unless one is given."""
     async with house(home) as database:
-        yield Memories(database, embedder, FrozenClock(NOON))
+        yield MemoryService(database, embedder, FrozenClock(NOON))
 
 
 @asynccontextmanager
@@ -32,9 +32,9 @@ def talk(*lines, session="s1", **changed):
     """Turns of a conversation, written as 'who: what'."""
     turns = (line.split(": ", 1) for line in lines)
     return [
-        Draft(
+        MemoryDraft(
             content=content,
-            kind=Kind.CONVERSATION,
+            kind=MemoryKind.CONVERSATION,
             actor=actor,
             session_id=SessionId(session),
             **changed,
@@ -44,7 +44,7 @@ def talk(*lines, session="s1", **changed):
 
 
 def notes(*contents, **changed):
-    return [Draft(content=content, kind=Kind.NOTE, **changed) for content in contents]
+    return [MemoryDraft(content=content, kind=MemoryKind.NOTE, **changed) for content in contents]
 
 
 async def found(memories, question, viewer=ME, **asked):

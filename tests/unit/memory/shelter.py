@@ -7,9 +7,16 @@ from datetime import UTC, datetime
 from tests.unit.store.house import house
 
 from long_running_agents.domain.ids import SessionId
-from long_running_agents.domain.memory import Draft, Kind, MemoryId, Query, Selection, Viewer
-from long_running_agents.memory.exporting import export_lines
-from long_running_agents.memory.memories import Memories
+from long_running_agents.domain.memory import (
+    MemoryDraft,
+    MemoryId,
+    MemoryKind,
+    Query,
+    Selection,
+    Viewer,
+)
+from long_running_agents.memory.service import MemoryService
+from long_running_agents.memory.transfer import export_lines
 from long_running_agents.store import memories as stored
 from long_running_agents.testing import FakeEmbedder, FrozenClock
 
@@ -21,18 +28,18 @@ NOON = datetime(2026, 1, 5, 12, 0, tzinfo=UTC)
 async def shelter(home, **options):
     """Memories in a home, with an embedder that needs no model."""
     async with house(home, environ=options.pop("environ", None)) as database:
-        yield Memories(database, FakeEmbedder(), FrozenClock(NOON), **options)
+        yield MemoryService(database, FakeEmbedder(), FrozenClock(NOON), **options)
 
 
 async def fact(memories, content, *, owner=ME, **fields):
     """Write a memory without asking whether something similar is known."""
     viewer = Viewer(owner=owner)
-    written = await memories.write(viewer, Draft(content=content, **fields), keep_both=True)
+    written = await memories.write(viewer, MemoryDraft(content=content, **fields), keep_both=True)
     return written.memory
 
 
 async def correct(memories, old, content):
-    draft = Draft(content=content, kind=old.kind)
+    draft = MemoryDraft(content=content, kind=old.kind)
     written = await memories.write(Viewer(owner=old.owner), draft, supersedes=old.id)
     return written.memory
 
@@ -40,7 +47,12 @@ async def correct(memories, old, content):
 async def turns(memories, *said, session="s1", owner=ME):
     """Remember a conversation: actor and words, in turn."""
     drafts = [
-        Draft(content=content, kind=Kind.CONVERSATION, actor=actor, session_id=SessionId(session))
+        MemoryDraft(
+            content=content,
+            kind=MemoryKind.CONVERSATION,
+            actor=actor,
+            session_id=SessionId(session),
+        )
         for actor, content in said
     ]
     return await memories.write_many(owner, drafts)
@@ -48,7 +60,7 @@ async def turns(memories, *said, session="s1", owner=ME):
 
 async def every(memories, owner=ME):
     """All memories of an owner, superseded ones included."""
-    return await memories.database.read(lambda tx: stored.every(tx, owner))
+    return await memories.database.read(lambda tx: stored.selected(tx, owner, Selection()))
 
 
 async def contents(memories, owner=ME):

@@ -13,16 +13,18 @@ from tests.unit.memory.desk import (
     desk,
     found,
     ids,
+    remember,
     rows,
     stored,
 )
 from tests.unit.memory.test_gate import a_memory
 from tests.unit.store.house import add_session, add_turn, end_turn, move_turn
 
-from long_running_agents.domain.memory import Kind, Scope, Selection, Trust, Viewer
-from long_running_agents.domain.turn import Origin, TurnStatus
-from long_running_agents.memory.conversation import PIECE, drafts, pieces
-from long_running_agents.store import memory_turns, sessions, turns
+from long_running_agents.domain.memory import MemoryKind, MemoryScope, Selection, Trust, Viewer
+from long_running_agents.domain.turn import TurnOrigin, TurnStatus
+from long_running_agents.memory.service import PIECE, conversation_drafts, pieces
+from long_running_agents.store import memories as store_memories
+from long_running_agents.store import sessions, turns
 from long_running_agents.testing import FakeEmbedder
 
 pytestmark = pytest.mark.anyio
@@ -45,7 +47,7 @@ async def ended(memories, name="t1", prompt="Where do we meet?", answer="At the 
 
 
 def test_a_turn_becomes_what_was_asked_and_what_was_answered():
-    asked, answered = drafts(a_turn(), "lra", [])
+    asked, answered = conversation_drafts(a_turn(), "lra", [])
 
     assert (asked.content, asked.actor, asked.trust) == ("Where do we meet?", "user", Trust.USER)
     assert (answered.content, answered.actor, answered.trust) == (
@@ -55,13 +57,13 @@ def test_a_turn_becomes_what_was_asked_and_what_was_answered():
     )
     assert asked.event_at == NOON
     assert answered.event_at == NOON + timedelta(minutes=1)
-    assert {asked.kind, answered.kind} == {Kind.CONVERSATION}
+    assert {asked.kind, answered.kind} == {MemoryKind.CONVERSATION}
     assert {asked.turn_id, answered.turn_id} == {"t1"}
 
 
-@pytest.mark.parametrize("origin", [Origin.JOB, Origin.DELEGATE])
+@pytest.mark.parametrize("origin", [TurnOrigin.JOB, TurnOrigin.DELEGATE])
 def test_what_an_agent_may_have_asked_is_not_taken_for_the_users_word(origin):
-    asked, _ = drafts(a_turn(origin=origin), "lra", [])
+    asked, _ = conversation_drafts(a_turn(origin=origin), "lra", [])
 
     assert asked.trust is Trust.AGENT
     assert asked.actor == origin.value
@@ -72,7 +74,7 @@ def test_an_answer_is_trusted_no_more_than_what_it_was_drawn_from(trust):
     turn = a_turn(prompt="Where is it?", answer="It lies under the blue flower pot.")
     heard = [a_memory(SPARE, 7, trust=trust), a_memory("The heron eats frogs", 8)]
 
-    _, answered = drafts(turn, "lra", heard)
+    _, answered = conversation_drafts(turn, "lra", heard)
 
     assert answered.derived_from == (7,)
     assert answered.trust is (trust if trust.rank < Trust.AGENT.rank else Trust.AGENT)
@@ -81,21 +83,21 @@ def test_an_answer_is_trusted_no_more_than_what_it_was_drawn_from(trust):
 @pytest.mark.parametrize(
     ("scope", "of"),
     [
-        (Scope.USER, {}),
-        (Scope.AGENT, {"agent": "lra"}),
-        (Scope.SESSION, {"session_id": TALK}),
+        (MemoryScope.USER, {}),
+        (MemoryScope.AGENT, {"agent": "lra"}),
+        (MemoryScope.SESSION, {"session_id": TALK}),
     ],
 )
 def test_an_answer_is_seen_by_no_more_than_what_it_was_drawn_from(scope, of):
     turn = a_turn(prompt="Where is it?", answer="It lies under the blue flower pot.")
 
-    asked, answered = drafts(turn, "lra", [a_memory(SPARE, 7, scope=scope, **of)])
+    asked, answered = conversation_drafts(turn, "lra", [a_memory(SPARE, 7, scope=scope, **of)])
 
-    assert (asked.scope, answered.scope) == (Scope.USER, scope)
+    assert (asked.scope, answered.scope) == (MemoryScope.USER, scope)
 
 
 def test_a_secret_that_was_typed_is_not_remembered():
-    asked, answered = drafts(
+    asked, answered = conversation_drafts(
         a_turn(prompt="My password is hunter2. Log in!", answer="Used password: hunter2"), "lra", []
     )
 
@@ -104,7 +106,7 @@ def test_a_secret_that_was_typed_is_not_remembered():
 
 
 def test_a_turn_without_words_makes_no_memories():
-    assert drafts(a_turn(prompt="  \n", answer=""), "lra", []) == []
+    assert conversation_drafts(a_turn(prompt="  \n", answer=""), "lra", []) == []
 
 
 def test_a_short_text_is_one_piece_as_it_was_written():
@@ -174,7 +176,7 @@ async def test_a_turn_is_remembered_and_marked(memories):
     [waiting] = await unremembered(memories)
     assert waiting == turn
 
-    asked, answered = await memories.remember("me", turn, "lra")
+    asked, answered = await remember(memories, turn, "lra")
 
     assert answered.previous == asked.id
     assert await unremembered(memories) == []
@@ -186,17 +188,19 @@ async def test_a_turn_is_remembered_and_marked(memories):
 
 
 async def unremembered(memories):
-    return await memories.database.read(lambda tx: memory_turns.unremembered(tx, limit=99))
+    return await memories.database.read(lambda tx: store_memories.unremembered(tx, limit=99))
 
 
 async def test_a_retried_turn_takes_its_own_place(memories):
-    await memories.remember("me", await ended(memories, "t0", "Hello", "Hi"), "lra")
+    await remember(memories, await ended(memories, "t0", "Hello", "Hi"), "lra")
     turn = await ended(memories, answer="At the new bridge.")
-    old = await memories.remember("me", turn, "lra")
-    summary = await stored(memories, "They meet", kind=Kind.SUMMARY, derived_from=(old[1].id,))
+    old = await remember(memories, turn, "lra")
+    summary = await stored(
+        memories, "They meet", kind=MemoryKind.SUMMARY, derived_from=(old[1].id,)
+    )
     again = replace(turn, answer="At the old mill.", ended_at=NOON + timedelta(hours=1))
 
-    new = await memories.remember("me", again, "lra")
+    new = await remember(memories, again, "lra")
 
     assert [memory.content for memory in new] == ["Where do we meet?", "At the old mill."]
     assert "bridge" not in str(await rows(memories, "SELECT * FROM memories"))
@@ -216,7 +220,7 @@ async def test_a_turn_that_ended_anew_is_read_anew(memories):
     await memories.database.write(lambda tx: add_turn(tx, "t1", TALK))
     await memories.database.write(lambda tx: end_turn(tx, "t1", status=TurnStatus.FAILED))
     turn = await memories.database.read(lambda tx: turns.get(tx, "t1"))
-    await memories.remember("me", turn, "lra")
+    await remember(memories, turn, "lra")
 
     def retry(tx):
         move_turn(tx, "t1", TurnStatus.QUEUED)
@@ -233,8 +237,8 @@ async def test_a_turn_that_ended_anew_is_read_anew(memories):
 async def test_the_same_turn_remembered_twice_leaves_one_copy(memories):
     turn = await ended(memories)
 
-    await memories.remember("me", turn, "lra")
-    await memories.remember("me", turn, "lra")
+    await remember(memories, turn, "lra")
+    await remember(memories, turn, "lra")
 
     assert len(await memories.listed(ME)) == 2
     assert len(await rows(memories, "SELECT rowid FROM memory_words")) == 2
@@ -244,18 +248,18 @@ async def test_a_turn_whose_session_was_deleted_meanwhile_is_let_go(memories):
     turn = await ended(memories)
     await memories.database.write(lambda tx: sessions.remove(tx, TALK))
 
-    assert await memories.remember("me", turn, "lra") == []
+    assert await remember(memories, turn, "lra") == []
     assert await memories.listed(ME) == []
 
 
 async def test_what_was_heard_of_narrow_scopes_counts_and_of_strangers_does_not(memories):
-    private = await stored(memories, SPARE, scope=Scope.AGENT, agent="lra", trust=Trust.TOOL)
+    private = await stored(memories, SPARE, scope=MemoryScope.AGENT, agent="lra", trust=Trust.TOOL)
     other = await stored(memories, SPARE, Viewer(owner="you"), trust=Trust.WEB)
     turn = await ended(memories, prompt="Where?", answer="It lies under the blue flower pot.")
 
-    _, answered = await memories.remember("me", turn, "lra", [private.id, other.id, 999])
+    _, answered = await remember(memories, turn, "lra", [private.id, other.id, 999])
 
-    assert (answered.trust, answered.scope) == (Trust.TOOL, Scope.AGENT)
+    assert (answered.trust, answered.scope) == (Trust.TOOL, MemoryScope.AGENT)
     assert [m.id for m in (await memories.show("me", answered.id)).origins] == [private.id]
     clerk = Viewer(owner="me", agent="clerk")
     assert await found(memories, "blue flower pot", clerk) == ["Where?"]
@@ -264,7 +268,7 @@ async def test_what_was_heard_of_narrow_scopes_counts_and_of_strangers_does_not(
 async def test_forgetting_a_source_takes_the_answers_drawn_from_it(memories):
     page = await stored(memories, SPARE, trust=Trust.WEB, source="web:x")
     turn = await ended(memories, prompt="Where?", answer="It lies under the blue flower pot.")
-    await memories.remember("me", turn, "lra", [page.id])
+    await remember(memories, turn, "lra", [page.id])
 
     await memories.forget("me", Selection(source="web:x"), at_once=True)
 
@@ -276,7 +280,7 @@ async def test_a_long_answer_is_found_by_its_end(memories):
     answer = "Filler sentence number one. " * 150 + "The heron eats frogs."
     turn = await ended(memories, answer=answer)
 
-    made = await memories.remember("me", turn, "lra")
+    made = await remember(memories, turn, "lra")
 
     assert len(made) > 3
     assert [memory.previous for memory in made] == [None, *(memory.id for memory in made[:-1])]
@@ -287,7 +291,7 @@ async def test_a_long_answer_is_found_by_its_end(memories):
 async def test_a_turn_in_any_script_is_remembered(memories):
     turn = await ended(memories, prompt="猫はどこですか?", answer="Кошка на крыше. \x00 🐈")
 
-    await memories.remember("me", turn, "lra")
+    await remember(memories, turn, "lra")
 
     assert "猫はどこですか?" in await found(memories, "猫")
     assert (await found(memories, "крыше"))[0].startswith("Кошка")
@@ -295,9 +299,9 @@ async def test_a_turn_in_any_script_is_remembered(memories):
 
 async def test_sessions_of_the_same_name_of_two_owners_are_two_talks(memories):
     turn = await ended(memories)
-    await memories.remember("me", turn, "lra")
+    await remember(memories, turn, "lra")
 
-    [first, _] = await memories.write_many("you", drafts(a_turn("t9"), "lra", []))
+    [first, _] = await memories.write_many("you", conversation_drafts(a_turn("t9"), "lra", []))
 
     assert first.previous is None
     assert first.session_id == TALK

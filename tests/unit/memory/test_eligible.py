@@ -5,9 +5,16 @@ import pytest
 from tests.unit.memory.library import ME, NOON, YOU, full_library, notes, talk
 
 from long_running_agents.domain.ids import SessionId
-from long_running_agents.domain.memory import Draft, Kind, Query, Scope, Trust, Viewer
-from long_running_agents.memory.eligible import Sight, eligible
-from long_running_agents.memory.shelf import Shelves
+from long_running_agents.domain.memory import (
+    MemoryDraft,
+    MemoryKind,
+    MemoryScope,
+    Query,
+    Trust,
+    Viewer,
+)
+from long_running_agents.memory.arrays import MemoryArrayCache
+from long_running_agents.memory.search import VisibleMemories, eligible
 
 pytestmark = pytest.mark.anyio
 
@@ -19,14 +26,17 @@ async def memories(tmp_path):
 
 
 async def shelf_of(memories):
-    return await memories.database.read(lambda tx: Shelves().current(tx, None, 0))
+    return await memories.database.read(lambda tx: MemoryArrayCache().current(tx, None, 0))
 
 
 async def chosen(memories, viewer=ME, now=NOON, **asked):
     """The numbers of what is eligible; kept and fresh masks must agree."""
     shelf = await shelf_of(memories)
     query = Query(text="", **asked)
-    fresh, kept = eligible(shelf, viewer, query, now), Sight().eligible(shelf, viewer, query, now)
+    fresh, kept = (
+        eligible(shelf, viewer, query, now),
+        VisibleMemories().eligible(shelf, viewer, query, now),
+    )
     assert np.array_equal(fresh, kept)
     return shelf.ids[fresh].tolist()
 
@@ -44,9 +54,9 @@ async def test_agents_and_sessions_keep_things_to_themselves(memories):
     wide, agents, sessions = await memories.write_many(
         ME.owner,
         [
-            Draft(content="a"),
-            Draft(content="b", scope=Scope.AGENT, agent="ada"),
-            Draft(content="c", scope=Scope.SESSION, session_id=SessionId("s1")),
+            MemoryDraft(content="a"),
+            MemoryDraft(content="b", scope=MemoryScope.AGENT, agent="ada"),
+            MemoryDraft(content="c", scope=MemoryScope.SESSION, session_id=SessionId("s1")),
         ],
     )
     assert await chosen(memories) == [wide.id]
@@ -66,7 +76,7 @@ async def test_each_condition_of_a_query_is_a_filter(memories):
         ],
     )
     for asked, expected in (
-        ({"kinds": frozenset({Kind.NOTE})}, noted),
+        ({"kinds": frozenset({MemoryKind.NOTE})}, noted),
         ({"session_id": SessionId("s1")}, said),
         ({"not_session": SessionId("s1")}, noted),
         ({"actor": "ADA"}, said),
@@ -81,7 +91,7 @@ async def test_what_was_superseded_is_seen_only_as_of_then(memories):
     (old,) = await memories.write_many(ME.owner, notes("The code is 1234."))
     await memories.clock.advance(60)
     new = await memories.write(
-        ME, Draft(content="The code is 9.", kind=Kind.NOTE), supersedes=old.id
+        ME, MemoryDraft(content="The code is 9.", kind=MemoryKind.NOTE), supersedes=old.id
     )
 
     assert await chosen(memories, now=memories.clock.now()) == [new.memory.id]
@@ -92,7 +102,7 @@ async def test_what_was_superseded_is_seen_only_as_of_then(memories):
 async def test_what_expires_is_gone_at_its_hour_although_the_mask_is_kept(memories):
     end = NOON + timedelta(hours=1)
     (brief,) = await memories.write_many(ME.owner, notes("a", expires_at=end))
-    shelf, sight, query = await shelf_of(memories), Sight(), Query(text="")
+    shelf, sight, query = await shelf_of(memories), VisibleMemories(), Query(text="")
 
     before = sight.eligible(shelf, ME, query, end - timedelta(seconds=1))
     after = sight.eligible(shelf, ME, query, end)
@@ -103,7 +113,7 @@ async def test_what_expires_is_gone_at_its_hour_although_the_mask_is_kept(memori
 
 async def test_a_kept_mask_is_used_again_until_something_changes(memories):
     await memories.write_many(ME.owner, notes("a"))
-    shelves, sight, query = Shelves(), Sight(), Query(text="")
+    shelves, sight, query = MemoryArrayCache(), VisibleMemories(), Query(text="")
     shelf = await memories.database.read(lambda tx: shelves.current(tx, None, 0))
     first = sight.eligible(shelf, ME, query, NOON)
     assert sight.eligible(shelf, ME, query, NOON + timedelta(days=1)) is first
@@ -115,7 +125,7 @@ async def test_a_kept_mask_is_used_again_until_something_changes(memories):
 
 async def test_masks_are_kept_for_a_few_viewers_only(memories):
     await memories.write_many(ME.owner, notes("a"))
-    shelf, sight, query = await shelf_of(memories), Sight(), Query(text="")
+    shelf, sight, query = await shelf_of(memories), VisibleMemories(), Query(text="")
     first = sight.eligible(shelf, ME, query, NOON)
     for number in range(20):
         sight.eligible(shelf, Viewer(owner=f"owner-{number}"), query, NOON)

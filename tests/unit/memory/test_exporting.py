@@ -4,7 +4,7 @@ from dataclasses import fields
 import pytest
 from tests.unit.memory.shelter import correct, every, exported, fact, forget, shelter, turns
 
-from long_running_agents.domain.memory import Memory, Scope
+from long_running_agents.domain.memory import Memory, MemoryScope
 
 pytestmark = pytest.mark.anyio
 
@@ -27,7 +27,7 @@ async def test_a_line_holds_every_field_of_a_memory_and_its_origins(memories):
 
 
 async def test_an_export_has_every_scope_and_the_history_in_the_order_of_the_numbers(memories):
-    old = await fact(memories, "The boat lies in Kiel.", scope=Scope.SESSION, session_id="s9")
+    old = await fact(memories, "The boat lies in Kiel.", scope=MemoryScope.SESSION, session_id="s9")
     await turns(memories, ("user", "Where is it?"), ("lra", "In Kiel."))
     await correct(memories, old, "The boat lies in Hamburg.")
 

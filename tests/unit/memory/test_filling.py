@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from tests.unit.memory.desk import ME, desk, found, ids, orphans, rows, said, stored
 
-from long_running_agents.domain.memory import Draft, Query, Selection
+from long_running_agents.domain.memory import MemoryDraft, Query, Selection
 from long_running_agents.memory import words
-from long_running_agents.memory.filling import Progress
-from long_running_agents.memory.memories import Memories
+from long_running_agents.memory.service import MemoryService
+from long_running_agents.memory.vectors import Progress
 from long_running_agents.testing import FakeEmbedder
 
 pytestmark = pytest.mark.anyio
@@ -23,7 +23,7 @@ async def memories(tmp_path):
 
 
 def with_embedder(memories, embedder):
-    return Memories(memories.database, embedder, memories.clock)
+    return MemoryService(memories.database, embedder, memories.clock)
 
 
 async def spaces(memories):
@@ -37,7 +37,7 @@ async def spaces(memories):
 
 
 def facts(count=MANY):
-    return [Draft(content=f"fact {number} about herons") for number in range(count)]
+    return [MemoryDraft(content=f"fact {number} about herons") for number in range(count)]
 
 
 class Mirrored(FakeEmbedder):
@@ -110,7 +110,7 @@ async def test_going_back_before_the_end_makes_only_what_is_missing(memories):
 
     await other.refill(stumble)
     other.embedder.failures = 0
-    await other.write_many("me", [Draft(content="a newcomer")])
+    await other.write_many("me", [MemoryDraft(content="a newcomer")])
     memories.embedder.asked.clear()
 
     assert await memories.refill() == ""
@@ -166,7 +166,7 @@ async def test_a_space_is_not_dropped_for_one_that_lacks_something(memories):
     await memories.write_many("me", facts(3))
 
     async def write():
-        await memories.write_many("me", [Draft(content="written into the old space")])
+        await memories.write_many("me", [MemoryDraft(content="written into the old space")])
 
     slow = with_embedder(memories, Meanwhile(write))
     await slow.refill()

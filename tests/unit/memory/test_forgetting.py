@@ -14,13 +14,14 @@ from tests.unit.memory.desk import (
     found,
     ids,
     orphans,
+    remember,
     rows,
     said,
     stored,
 )
 
 from long_running_agents.domain.ids import SessionId
-from long_running_agents.domain.memory import Draft, Kind, Query, Selection, Trust
+from long_running_agents.domain.memory import MemoryDraft, MemoryKind, Query, Selection, Trust
 from long_running_agents.errors import NotFound, UsageError
 from long_running_agents.home import Home
 from long_running_agents.testing import FakeEmbedder
@@ -74,10 +75,10 @@ async def test_a_memory_is_forgotten_by_its_number(memories):
 SELECTIONS = [
     (Selection(session_id=TALK), ["said here"]),
     (Selection(source="file:a"), ["of the file"]),
-    (Selection(kind=Kind.NOTE), ["a note of today"]),
+    (Selection(kind=MemoryKind.NOTE), ["a note of today"]),
     (Selection(before=NOON + timedelta(minutes=5)), ["an old fact", "said here", "of the file"]),
     (Selection(before=NOON), []),
-    (Selection(source="file:a", kind=Kind.NOTE), []),
+    (Selection(source="file:a", kind=MemoryKind.NOTE), []),
     (Selection(source="file"), []),
     (Selection(source="%"), []),
     (Selection(ids=frozenset()), []),
@@ -88,10 +89,10 @@ SELECTIONS = [
 
 @pytest.mark.parametrize(("selection", "forgotten"), SELECTIONS)
 async def test_exactly_what_is_meant_is_forgotten(memories, selection, forgotten):
-    drafts = [Draft(content="an old fact"), said("said here")]
-    await memories.write_many("me", [*drafts, Draft(content="of the file", source="file:a")])
+    drafts = [MemoryDraft(content="an old fact"), said("said here")]
+    await memories.write_many("me", [*drafts, MemoryDraft(content="of the file", source="file:a")])
     await memories.clock.advance(600)
-    await memories.write_many("me", [Draft(content="a note of today", kind=Kind.NOTE)])
+    await memories.write_many("me", [MemoryDraft(content="a note of today", kind=MemoryKind.NOTE)])
     before = await remembered(memories)
 
     rehearsed = await memories.would_forget("me", selection)
@@ -118,7 +119,7 @@ async def a_family(memories):
     page = await stored(memories, "The page tells of the mill", source="web:x", trust=Trust.WEB)
     fact = await stored(memories, "The mill is old", derived_from=(page.id,))
     summary = await stored(
-        memories, "Old things abound", kind=Kind.SUMMARY, derived_from=(fact.id,)
+        memories, "Old things abound", kind=MemoryKind.SUMMARY, derived_from=(fact.id,)
     )
     other = await stored(memories, "The heron eats frogs")
     return page, fact, summary, other
@@ -175,7 +176,7 @@ async def rows_written(memories, query, **values):
 async def a_correction(memories, **changed):
     old = await stored(memories, "I live in Berlin")
     await memories.clock.advance(60)
-    draft = Draft(content="I live in Munich", **changed)
+    draft = MemoryDraft(content="I live in Munich", **changed)
     new = (await memories.write(ME, draft, supersedes=old.id)).memory
     return old, new
 
@@ -222,14 +223,14 @@ async def test_what_was_true_again_can_be_corrected_again(memories):
     old, _ = await a_correction(memories, source="file:letter", trust=Trust.AGENT)
     await memories.forget("me", Selection(source="file:letter"))
 
-    await memories.write(ME, Draft(content="I live in Bonn"), supersedes=old.id)
+    await memories.write(ME, MemoryDraft(content="I live in Bonn"), supersedes=old.id)
 
     assert await found(memories, "live") == ["I live in Bonn"]
 
 
 async def test_with_the_middle_of_a_chain_gone_the_end_still_stands(memories):
     _, middle = await a_correction(memories, source="file:letter", trust=Trust.AGENT)
-    await memories.write(ME, Draft(content="I live in Bonn"), supersedes=middle.id)
+    await memories.write(ME, MemoryDraft(content="I live in Bonn"), supersedes=middle.id)
 
     await memories.forget("me", Selection(source="file:letter"))
 
@@ -296,7 +297,7 @@ async def test_when_the_embedder_fails_the_vectors_of_what_is_left_are_made_late
 
 async def test_forgetting_embeds_only_what_it_must(memories):
     memories.embedder.failures = None
-    await memories.write_many("me", [Draft(content=f"fact {number}") for number in range(50)])
+    await memories.write_many("me", [MemoryDraft(content=f"fact {number}") for number in range(50)])
     memories.embedder.failures = 0
     memories.embedder.asked.clear()
 
@@ -382,7 +383,9 @@ WORD = re.compile("quokka|xylophon|zanzibar", re.IGNORECASE)
 async def test_what_goes_at_once_leaves_no_trace_in_any_table_or_byte(tmp_path):
     home = tmp_path / "home"
     async with desk(home) as memories:
-        await memories.write_many("me", [Draft(content=f"common words {n}") for n in range(200)])
+        await memories.write_many(
+            "me", [MemoryDraft(content=f"common words {n}") for n in range(200)]
+        )
         talk = [
             said("The quokka plays the xylophone", actor="Quokka", session=SessionId("zanzibar")),
             said("Does it?", session=SessionId("zanzibar")),
@@ -391,7 +394,9 @@ async def test_what_goes_at_once_leaves_no_trace_in_any_table_or_byte(tmp_path):
         await stored(
             memories, "Quokkas make music", source="file:quokka", derived_from=(secret.id,)
         )
-        await memories.write_many("me", [Draft(content=f"more words {n}") for n in range(200)])
+        await memories.write_many(
+            "me", [MemoryDraft(content=f"more words {n}") for n in range(200)]
+        )
 
         await memories.forget("me", ids(secret, after), at_once=True)
 
@@ -432,16 +437,17 @@ async def test_what_is_forgotten_with_a_way_back_is_in_no_table_but_the_trash(me
 async def test_a_turn_whose_memory_was_forgotten_is_not_remembered_again(memories):
     from tests.unit.store.house import add_session, add_turn, end_turn  # noqa: PLC0415
 
-    from long_running_agents.store import memory_turns, turns  # noqa: PLC0415
+    from long_running_agents.store import memories as store_memories  # noqa: PLC0415
+    from long_running_agents.store import turns  # noqa: PLC0415
 
     await memories.database.write(lambda tx: add_turn(tx, "t1", add_session(tx).id))
     await memories.database.write(lambda tx: end_turn(tx, "t1"))
     turn = await memories.database.read(lambda tx: turns.get(tx, "t1"))
-    await memories.remember("me", turn, "lra")
+    await remember(memories, turn, "lra")
 
     await memories.forget("me", Selection(session_id=turn.session_id))
 
-    assert await memories.database.read(lambda tx: memory_turns.unremembered(tx, limit=9)) == []
+    assert await memories.database.read(lambda tx: store_memories.unremembered(tx, limit=9)) == []
     assert a_turn().id == turn.id
 
 

@@ -1,15 +1,17 @@
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from tests.unit.memory.desk import NOON
 
-from long_running_agents.domain.memory import Draft, Kind, Memory, Scope, Trust
+from long_running_agents.domain.ids import TurnId
+from long_running_agents.domain.memory import Memory, MemoryDraft, MemoryKind, MemoryScope, Trust
 from long_running_agents.domain.redaction import Redactor
-from long_running_agents.memory import gate
-from long_running_agents.memory.conversation import pieces
+from long_running_agents.memory import write_gate
 from long_running_agents.memory.embedding.bundled import BundledEmbedder
-from long_running_agents.memory.secrecy import masked
+from long_running_agents.memory.service import pieces
+from long_running_agents.memory.write_gate import masked
 
 pytestmark = pytest.mark.anyio
 
@@ -22,15 +24,28 @@ def cases(name):
 
 
 def refused(content, trust=Trust.USER, source="user"):
-    return gate.refusal(Draft(content=content, trust=trust, source=source), REDACT)
+    return write_gate.refusal(MemoryDraft(content=content, trust=trust, source=source), REDACT)
+
+
+@pytest.mark.parametrize(
+    "content", ["Hi", "Thank you!", "What is a fjord?", "The user asked how I am."]
+)
+@pytest.mark.parametrize("kind", [MemoryKind.FACT, MemoryKind.NOTE])
+def test_what_a_turn_would_remember_has_to_be_a_fact(content, kind):
+    told = MemoryDraft(content=content, kind=kind, turn_id=TurnId("t1"))
+
+    assert "no fact" in write_gate.refusal(told, REDACT)
+    # What was said is said, and a person may note a question.
+    assert not write_gate.refusal(replace(told, kind=MemoryKind.CONVERSATION), REDACT)
+    assert not write_gate.refusal(replace(told, turn_id=None), REDACT)
 
 
 def a_memory(content, number=1, **changed):
     values = {
         "id": number,
         "owner": "me",
-        "kind": Kind.FACT,
-        "scope": Scope.USER,
+        "kind": MemoryKind.FACT,
+        "scope": MemoryScope.USER,
         "trust": Trust.USER,
         "actor": "user",
         "source": "user",
@@ -210,9 +225,9 @@ def test_the_poisoning_set_is_large_enough():
     ],
 )
 def test_what_nobody_said_does_not_replace_what_somebody_said(new, old, allowed):
-    draft = Draft(content="I live in Rome", trust=new)
+    draft = MemoryDraft(content="I live in Rome", trust=new)
 
-    assert (gate.outranked(draft, a_memory("I live in Bonn", trust=old)) == "") is allowed
+    assert (write_gate.outranked(draft, a_memory("I live in Bonn", trust=old)) == "") is allowed
 
 
 PAIRS = cases("pairs.jsonl")
@@ -231,8 +246,8 @@ async def calls(pairs, *, embedded):
         one, other = pair["one"], pair["other"]
         vectors = await embedder.documents([one, other])
         cosine = float(vectors[0] @ vectors[1]) if embedded else 0.0
-        found.append(gate.alike(one, other, cosine))
-        assert found[-1] == gate.alike(other, one, cosine)
+        found.append(write_gate.alike(one, other, cosine))
+        assert found[-1] == write_gate.alike(other, one, cosine)
     return found
 
 
@@ -280,38 +295,38 @@ async def test_every_pair_that_was_tuned_on_and_contradicts_itself_is_noticed():
     ],
 )
 def test_things_of_which_one_has_one_are_known_by_their_wording(one, other, together):
-    assert gate.alike(one, other, 0.0) is together
+    assert write_gate.alike(one, other, 0.0) is together
 
 
 def test_a_single_word_in_common_makes_nothing_alike():
-    assert not gate.alike("Anna", "Anna travelled to Spain with her husband in May", 0.0)
+    assert not write_gate.alike("Anna", "Anna travelled to Spain with her husband in May", 0.0)
 
 
 def test_only_current_memories_that_are_no_talk_are_compared():
-    draft = Draft(content="My dog is called Max")
+    draft = MemoryDraft(content="My dog is called Max")
     known = [
         a_memory("My dog is called Rex", 1),
-        a_memory("My dog is called Rex", 2, kind=Kind.CONVERSATION),
+        a_memory("My dog is called Rex", 2, kind=MemoryKind.CONVERSATION),
         a_memory("My dog is called Rex", 3, valid_to=NOON),
         a_memory("My cat is grey", 4),
     ]
 
-    assert [memory.id for memory in gate.similar(draft, known, {})] == [1]
+    assert [memory.id for memory in write_gate.similar(draft, known, {})] == [1]
 
 
 def test_the_origins_of_a_text_are_those_whose_words_it_has_and_the_user_had_not():
     heard = [a_memory("The spare key lies under the blue flower pot", 1), a_memory("I like tea", 2)]
 
-    drawn = gate.origins("It lies under the blue flower pot", "Where is my key?", heard)
+    drawn = write_gate.origins("It lies under the blue flower pot", "Where is my key?", heard)
 
     assert [memory.id for memory in drawn] == [1]
-    assert gate.origins("You like tea", "I like tea, remember?", heard) == []
-    assert gate.origins("", "", heard) == []
+    assert write_gate.origins("You like tea", "I like tea, remember?", heard) == []
+    assert write_gate.origins("", "", heard) == []
 
 
 def test_what_is_made_of_several_things_is_trusted_like_the_least_of_them():
-    assert gate.least_trusted([Trust.USER, Trust.WEB, Trust.TOOL]) is Trust.WEB
-    assert gate.least_trusted([Trust.AGENT]) is Trust.AGENT
+    assert write_gate.least_trusted([Trust.USER, Trust.WEB, Trust.TOOL]) is Trust.WEB
+    assert write_gate.least_trusted([Trust.AGENT]) is Trust.AGENT
 
 
 @pytest.mark.parametrize(
@@ -323,8 +338,8 @@ def test_what_is_made_of_several_things_is_trusted_like_the_least_of_them():
     ],
 )
 def test_what_the_user_told_is_mostly_in_the_users_words(content, said, told):
-    assert gate.told_by_user(content, said) is told
+    assert write_gate.told_by_user(content, said) is told
 
 
 def test_no_piece_of_a_long_text_is_longer_than_the_gate_would_allow():
-    assert all(len(piece) <= gate.LONGEST for piece in pieces("word " * 5000))
+    assert all(len(piece) <= write_gate.LONGEST for piece in pieces("word " * 5000))

@@ -17,9 +17,8 @@ from tests.unit.memory.shelter import (
 )
 
 from long_running_agents.domain.ids import SessionId
-from long_running_agents.domain.memory import Kind, Query, Scope, Trust, Viewer
-from long_running_agents.memory.formats import Format
-from long_running_agents.memory.importing import import_file
+from long_running_agents.domain.memory import MemoryKind, MemoryScope, Query, Trust, Viewer
+from long_running_agents.memory.transfer import Format, import_file
 
 pytestmark = pytest.mark.anyio
 
@@ -51,11 +50,11 @@ async def a_little_of_everything(other):
     old = await fact(other, "The boat lies in Kiel.")
     await turns(other, ("user", "Where is it now?"), ("lra", "In Hamburg."), ("user", "Ah. Yes."))
     new = await correct(other, old, "The boat lies in Hamburg.")
-    await fact(other, "It is in the north.", kind=Kind.LESSON, derived_from=(new.id,))
+    await fact(other, "It is in the north.", kind=MemoryKind.LESSON, derived_from=(new.id,))
     await fact(
         other,
         "Only here: the sun shines.",
-        scope=Scope.SESSION,
+        scope=MemoryScope.SESSION,
         session_id=SessionId("s1"),
         trust=Trust.TOOL,
     )
@@ -203,9 +202,13 @@ async def test_plain_lines_say_what_they_like_and_the_rest_is_assumed(memories, 
 
     assert (imported.form, imported.added) == (Format.LINES, 5)
     blue, rest, sold, well, hello = await every(memories)
-    assert (blue.kind, blue.trust, blue.source) == (Kind.FACT, Trust.TOOL, "import:list.jsonl")
-    assert (rest.kind, rest.event_at) == (Kind.LESSON, datetime(2024, 5, 31, tzinfo=UTC))
-    assert (sold.kind, sold.trust, sold.session_id) == (Kind.CONVERSATION, Trust.USER, "s 7")
+    assert (blue.kind, blue.trust, blue.source) == (
+        MemoryKind.FACT,
+        Trust.TOOL,
+        "import:list.jsonl",
+    )
+    assert (rest.kind, rest.event_at) == (MemoryKind.LESSON, datetime(2024, 5, 31, tzinfo=UTC))
+    assert (sold.kind, sold.trust, sold.session_id) == (MemoryKind.CONVERSATION, Trust.USER, "s 7")
     assert sold.event_at == datetime(2024, 6, 1, tzinfo=UTC)
     assert (well.trust, well.previous, well.source) == (Trust.AGENT, sold.id, "import:paper")
     assert (hello.trust, hello.actor) == (Trust.TOOL, "Ann")
@@ -230,20 +233,27 @@ async def test_a_line_with_a_kind_or_a_date_that_nobody_knows_is_reported(memori
 
 
 async def test_the_same_words_at_two_moments_of_a_conversation_are_two_memories(memories, tmp_path):
-    said = [{"role": role, "content": "Yes."} for role in ("user", "assistant", "user", "user")]
+    said = [
+        {"role": role, "content": "Yes.", "session": "s1"}
+        for role in ("user", "assistant", "user", "user")
+    ]
     file = lines(tmp_path / "s1.jsonl", *said)
 
     first = await import_file(memories, "me", file)
     second = await import_file(memories, "me", file)
 
-    assert (first.form, first.added) == (Format.TRANSCRIPT, 4)
+    assert (first.form, first.added) == (Format.LINES, 4)
     assert (second.added, second.merged) == (0, 4)
 
 
-async def test_a_transcript_that_grew_is_continued_where_it_ended(memories, tmp_path):
-    file = lines(tmp_path / "s1.jsonl", {"role": "user", "content": "One."})
+async def test_a_conversation_that_grew_is_continued_where_it_ended(memories, tmp_path):
+    said = [
+        {"role": "user", "content": "One.", "session": "s1"},
+        {"role": "assistant", "content": "Two.", "session": "s1"},
+    ]
+    file = lines(tmp_path / "s1.jsonl", said[0])
     await import_file(memories, "me", file)
-    lines(file, {"role": "user", "content": "One."}, {"role": "assistant", "content": "Two."})
+    lines(file, *said)
 
     grown = await import_file(memories, "me", file)
 

@@ -1,4 +1,4 @@
-from long_running_agents.memory.markdown import Item, items, uncommented
+from long_running_agents.memory.mirrors import MarkdownItem, items, uncommented
 
 TEXT = """# Title
 
@@ -23,11 +23,11 @@ last"""
 
 def test_items_and_paragraphs_are_found_with_their_lines_and_headings():
     assert list(items(uncommented(TEXT))) == [
-        Item(3, "A paragraph\nover two lines.", "Title", 1),
-        Item(7, "The first item\ngoes on here", "Boats", 2, "Boats"),
-        Item(9, "another", "Boats", 2, "Boats"),
-        Item(10, "numbered", "Boats", 2, "Boats"),
-        Item(14, "```\n# no heading\n- no item\n```\nlast", "Deep ###", 3, "Boats"),
+        MarkdownItem(3, "A paragraph\nover two lines.", "Title", 1),
+        MarkdownItem(7, "The first item\ngoes on here", "Boats", 2, "Boats"),
+        MarkdownItem(9, "another", "Boats", 2, "Boats"),
+        MarkdownItem(10, "numbered", "Boats", 2, "Boats"),
+        MarkdownItem(14, "```\n# no heading\n- no item\n```\nlast", "Deep ###", 3, "Boats"),
     ]
 
 

@@ -19,12 +19,12 @@ from tests.unit.memory.desk import (
 
 from long_running_agents.domain.ids import SessionId
 from long_running_agents.domain.memory import (
-    Draft,
-    Kind,
+    MemoryDraft,
+    MemoryKind,
+    MemoryScope,
     Merged,
     Query,
     Refused,
-    Scope,
     Selection,
     Similar,
     Stored,
@@ -32,10 +32,9 @@ from long_running_agents.domain.memory import (
     Viewer,
 )
 from long_running_agents.errors import NotFound, UsageError
-from long_running_agents.memory import words
 from long_running_agents.memory.embedding.bundled import BundledEmbedder
 from long_running_agents.store import memories as memory_rows
-from long_running_agents.store import memory_words
+from long_running_agents.store import memory_index
 from long_running_agents.testing import FakeEmbedder
 
 pytestmark = pytest.mark.anyio
@@ -51,7 +50,7 @@ async def memories(tmp_path):
 
 
 def fact(content, **changed):
-    return Draft(content=content, **changed)
+    return MemoryDraft(content=content, **changed)
 
 
 async def test_what_was_written_is_found_and_shown(memories):
@@ -175,8 +174,8 @@ async def test_the_writer_may_keep_both(memories):
 
 
 async def test_similar_things_of_another_agent_or_session_are_not_told(memories):
-    await stored(memories, "My dog is called Rex", scope=Scope.AGENT, agent="poet")
-    await stored(memories, "My dog is called Rex", scope=Scope.SESSION, session_id=TALK)
+    await stored(memories, "My dog is called Rex", scope=MemoryScope.AGENT, agent="poet")
+    await stored(memories, "My dog is called Rex", scope=MemoryScope.SESSION, session_id=TALK)
 
     written = await memories.write(Viewer(owner="me", agent="clerk"), fact("My dog is called Max"))
 
@@ -251,7 +250,7 @@ async def test_a_chain_of_a_thousand_corrections_is_shown(memories):
 
     def chain(tx):
         for old, new in zip([last, *made], made, strict=False):
-            memory_rows.supersede(tx, old, new.id, words.indexed, NOON)
+            memory_rows.supersede(tx, old, new.id, NOON)
 
     await memories.database.write(chain)
 
@@ -266,13 +265,13 @@ async def test_what_is_refused_leaves_nothing(memories, content):
 
 
 SCOPED = [
-    (Scope.USER, {}, {"agent": "a", "session_id": SessionId("s")}, True),
-    (Scope.AGENT, {"agent": "poet"}, {"agent": "poet"}, True),
-    (Scope.AGENT, {"agent": "poet"}, {"agent": "clerk"}, False),
-    (Scope.AGENT, {"agent": "poet"}, {}, False),
-    (Scope.SESSION, {"session_id": TALK}, {"session_id": TALK}, True),
-    (Scope.SESSION, {"session_id": TALK}, {"session_id": SessionId("other")}, False),
-    (Scope.SESSION, {"session_id": TALK}, {"agent": "poet"}, False),
+    (MemoryScope.USER, {}, {"agent": "a", "session_id": SessionId("s")}, True),
+    (MemoryScope.AGENT, {"agent": "poet"}, {"agent": "poet"}, True),
+    (MemoryScope.AGENT, {"agent": "poet"}, {"agent": "clerk"}, False),
+    (MemoryScope.AGENT, {"agent": "poet"}, {}, False),
+    (MemoryScope.SESSION, {"session_id": TALK}, {"session_id": TALK}, True),
+    (MemoryScope.SESSION, {"session_id": TALK}, {"session_id": SessionId("other")}, False),
+    (MemoryScope.SESSION, {"session_id": TALK}, {"agent": "poet"}, False),
 ]
 
 
@@ -291,7 +290,7 @@ async def test_a_scope_decides_who_sees_a_memory(memories, scope, of, who, seen)
             await correction
 
 
-@pytest.mark.parametrize("scope", [Scope.AGENT, Scope.SESSION])
+@pytest.mark.parametrize("scope", [MemoryScope.AGENT, MemoryScope.SESSION])
 async def test_a_memory_that_nobody_could_see_cannot_be_drafted(scope):
     with pytest.raises(UsageError, match=f"names its {scope.value}"):
         fact("x is y", scope=scope)
@@ -300,8 +299,10 @@ async def test_a_memory_that_nobody_could_see_cannot_be_drafted(scope):
 async def test_the_same_for_fewer_eyes_is_merged_with_what_all_see(memories):
     everyone = await stored(memories, "Anna is my sister")
 
-    written = await memories.write(ME, fact("Anna is my sister", scope=Scope.AGENT, agent="poet"))
-    other = await stored(memories, "Tom is my son", scope=Scope.AGENT, agent="poet")
+    written = await memories.write(
+        ME, fact("Anna is my sister", scope=MemoryScope.AGENT, agent="poet")
+    )
+    other = await stored(memories, "Tom is my son", scope=MemoryScope.AGENT, agent="poet")
     wider = await memories.write(ME, fact("Tom is my son"))
 
     assert written.memory.id == everyone.id
@@ -409,11 +410,18 @@ async def test_a_list_has_no_more_than_was_asked_for(memories, limit, count):
 async def test_a_list_is_the_latest_first_and_can_be_narrowed(memories):
     await memories.write_many(
         "me",
-        [fact("one"), fact("two", kind=Kind.NOTE), fact("three", source="file:x"), said("four")],
+        [
+            fact("one"),
+            fact("two", kind=MemoryKind.NOTE),
+            fact("three", source="file:x"),
+            said("four"),
+        ],
     )
 
     assert [m.content for m in await memories.listed(ME)] == ["four", "three", "two", "one"]
-    assert [m.content for m in await memories.listed(ME, Selection(kind=Kind.NOTE))] == ["two"]
+    assert [m.content for m in await memories.listed(ME, Selection(kind=MemoryKind.NOTE))] == [
+        "two"
+    ]
     assert [m.content for m in await memories.listed(ME, Selection(source="file:x"))] == ["three"]
     assert [m.content for m in await memories.listed(ME, Selection(session_id=TALK))] == ["four"]
     assert await memories.listed(ME, Selection(ids=frozenset())) == []
@@ -455,10 +463,20 @@ async def test_counts_are_of_one_owner_only(memories):
 
     stats = await memories.stats("me")
 
-    assert (stats.counts, stats.missing, stats.trash) == ({Kind.FACT: 1}, 0, 0)
+    assert (stats.counts, stats.missing, stats.trash) == ({MemoryKind.FACT: 1}, 0, 0)
     assert stats.spaces == {memories.embedder.space: 1}
     assert (await memories.stats("nobody")).spaces == {}
     assert (await memories.stats("you")).trash == 2
+
+
+async def test_what_a_newer_memory_replaced_is_not_counted(memories):
+    old = await stored(memories, "The heron eats frogs")
+    await memories.correct(ME, old.id, "The heron eats fish")
+
+    stats = await memories.stats("me")
+
+    assert (stats.counts, stats.missing) == ({MemoryKind.FACT: 1}, 0)
+    assert stats.spaces == {memories.embedder.space: 2}
 
 
 async def test_a_vector_stands_for_what_is_stored_and_nothing_forgotten_meanwhile(memories):
@@ -486,7 +504,7 @@ async def test_a_vector_stands_for_what_is_stored_and_nothing_forgotten_meanwhil
 async def test_reindexing_makes_words_and_entries_again(memories):
     await stored(memories, "The heron eats frogs")
     before = await memories.find(ME, Query(text="heron"))
-    await memories.database.write(memory_words.clear)
+    await memories.database.write(memory_index.clear)
     assert await found(memories, "heron", fusion="rrf") == ["The heron eats frogs"]
 
     assert await memories.reindex() == ""

@@ -15,11 +15,10 @@ from tests.unit.memory.shelter import (
     turns,
 )
 
-from long_running_agents.domain.memory import Draft, Kind, Scope, Trust, Viewer
+from long_running_agents.domain.memory import MemoryDraft, MemoryKind, MemoryScope, Trust, Viewer
 from long_running_agents.errors import StorageFailed, UsageError
-from long_running_agents.memory.mirror import KNOWLEDGE, changes, written
-from long_running_agents.memory.mirrors import Mirrors
-from long_running_agents.memory.vectorising import Vectorising
+from long_running_agents.memory.mirrors import KNOWLEDGE, Mirrors, changes, written
+from long_running_agents.memory.vectors import Vectorising
 from long_running_agents.testing import FakeEmbedder
 
 pytestmark = pytest.mark.anyio
@@ -60,9 +59,9 @@ async def test_each_kind_has_its_place_and_each_item_its_number_and_trust(
     memories, mirrors, folder
 ):
     await fact(memories, "The boat is blue.")
-    await fact(memories, "The page says so.", kind=Kind.NOTE, trust=Trust.WEB)
-    await fact(memories, "Rest on Sundays.", kind=Kind.LESSON, trust=Trust.AGENT)
-    await fact(memories, "Buy paint.", kind=Kind.TASK)
+    await fact(memories, "The page says so.", kind=MemoryKind.NOTE, trust=Trust.WEB)
+    await fact(memories, "Rest on Sundays.", kind=MemoryKind.LESSON, trust=Trust.AGENT)
+    await fact(memories, "Buy paint.", kind=MemoryKind.TASK)
     await turns(memories, ("user", "Just talking."))
 
     await mirrors.write()
@@ -84,8 +83,8 @@ async def test_nothing_forgotten_superseded_expired_or_of_one_session_is_shown(
     old = await fact(memories, "The boat is red.")
     await correct(memories, old, "The boat is blue.")
     gone = await fact(memories, "The car is grey.")
-    await fact(memories, "Only here.", scope=Scope.SESSION, session_id="s1")
-    await fact(memories, "Only this agent.", scope=Scope.AGENT, agent="lra")
+    await fact(memories, "Only here.", scope=MemoryScope.SESSION, session_id="s1")
+    await fact(memories, "Only this agent.", scope=MemoryScope.AGENT, agent="lra")
     await fact(memories, "Of an hour.", expires_at=NOON + timedelta(hours=1))
     await fact(memories, "Of another.", owner="her")
     await mirrors.write()
@@ -171,14 +170,14 @@ async def test_reading_what_was_written_finds_no_edits(memories, mirrors, knowle
 
 
 async def test_a_changed_item_corrects_its_memory(memories, mirrors, knowledge):
-    await fact(memories, "The boat is red.", trust=Trust.AGENT, kind=Kind.NOTE)
+    await fact(memories, "The boat is red.", trust=Trust.AGENT, kind=MemoryKind.NOTE)
     await mirrors.write()
     edit(knowledge, "The boat is red.", "The boat is\n  blue.")
 
     edits = await mirrors.read_edits()
 
     (new,) = await current(memories)
-    assert (new.content, new.trust, new.kind) == ("The boat is\nblue.", Trust.USER, Kind.NOTE)
+    assert (new.content, new.trust, new.kind) == ("The boat is\nblue.", Trust.USER, MemoryKind.NOTE)
     assert new.source == "file:knowledge.md"
     assert edits.corrected == (new,)
     assert [memory.content for memory in (await memories.show("me", new.id)).history] == [
@@ -206,7 +205,7 @@ async def test_a_deleted_item_is_forgotten_and_can_be_brought_back(memories, mir
 
 async def test_a_new_item_is_remembered_as_the_persons_words(memories, mirrors, folder, knowledge):
     await fact(memories, "The boat is red.")
-    await fact(memories, "Look first.", kind=Kind.LESSON)
+    await fact(memories, "Look first.", kind=MemoryKind.LESSON)
     await mirrors.write()
     edit(knowledge, "### 2026-01\n", "### 2026-01\n\n- The car is grey.\n")
     edit(folder / "learnings.md", "# Learnings", "# Learnings\n\n* Leap later.")
@@ -217,10 +216,10 @@ async def test_a_new_item_is_remembered_as_the_persons_words(memories, mirrors, 
 
     added = [(memory.content, memory.kind, memory.source) for memory in edits.added]
     assert added == [
-        ("The car is grey.", Kind.FACT, "file:knowledge.md"),
-        ("Dogs: Rex barks", Kind.FACT, "file:knowledge.md"),
-        ("A whole\nparagraph.", Kind.NOTE, "file:knowledge.md"),
-        ("Leap later.", Kind.LESSON, "file:learnings.md"),
+        ("The car is grey.", MemoryKind.FACT, "file:knowledge.md"),
+        ("Dogs: Rex barks", MemoryKind.FACT, "file:knowledge.md"),
+        ("A whole\nparagraph.", MemoryKind.NOTE, "file:knowledge.md"),
+        ("Leap later.", MemoryKind.LESSON, "file:learnings.md"),
     ]
     assert {memory.trust for memory in edits.added} == {Trust.USER}
     assert (edits.forgotten, edits.corrected) == ((), ())
@@ -452,7 +451,7 @@ async def test_a_change_while_the_page_is_being_made_is_not_written_over(
 
 async def test_many_writings_at_once_leave_one_whole_page(memories, mirrors, knowledge):
     async def one(number):
-        draft = Draft(content=f"Fact number {number}.")
+        draft = MemoryDraft(content=f"Fact number {number}.")
         await memories.write(Viewer(), draft, keep_both=True)
         await mirrors.write()
 
@@ -473,7 +472,7 @@ class Latecomer(FakeEmbedder):
     async def documents(self, texts):
         if "Leap later." in texts and not self.done:
             self.done = True
-            await self.memories.write_many("me", [Draft(content="The car is grey.")])
+            await self.memories.write_many("me", [MemoryDraft(content="The car is grey.")])
         return await super().documents(texts)
 
 
@@ -481,7 +480,7 @@ async def test_what_is_written_between_two_pages_is_shown_by_the_next_writing(
     memories, mirrors, folder, knowledge
 ):
     await fact(memories, "The boat is red.")
-    await fact(memories, "Look first.", kind=Kind.LESSON)
+    await fact(memories, "Look first.", kind=MemoryKind.LESSON)
     await mirrors.write()
     edit(folder / "learnings.md", "# Learnings", "# Learnings\n\n* Leap later.")
     memories.vectors = Vectorising(memories.database, Latecomer(memories))

@@ -3,11 +3,11 @@ import pytest
 from tests.unit.memory.library import ME, YOU, full_library, library, notes
 
 from long_running_agents.domain.memory import Query
-from long_running_agents.memory.eligible import visible
-from long_running_agents.memory.nearness import nearest
-from long_running_agents.memory.shelf import Shelves
-from long_running_agents.store import memory_vectors
-from long_running_agents.testing.fake_embedder import DIMENSIONS, FakeEmbedder, hashed
+from long_running_agents.memory.arrays import MemoryArrayCache
+from long_running_agents.memory.search import visible
+from long_running_agents.memory.vectors import nearest
+from long_running_agents.store import memory_index
+from long_running_agents.testing.embedder import DIMENSIONS, FakeEmbedder, hashed
 
 pytestmark = pytest.mark.anyio
 
@@ -20,8 +20,8 @@ async def memories(tmp_path):
 
 async def near(memories, text, viewer=ME):
     def work(tx):
-        space = memory_vectors.space(tx, FakeEmbedder().space)
-        shelf = Shelves().current(tx, space, DIMENSIONS)
+        space = memory_index.space(tx, FakeEmbedder().space)
+        shelf = MemoryArrayCache().current(tx, space, DIMENSIONS)
         return shelf, nearest(tx, shelf, space, hashed([text])[0], visible(shelf, viewer))
 
     return await memories.database.read(work)
@@ -74,7 +74,7 @@ async def test_what_has_no_vector_is_not_near(memories):
 async def test_vectors_are_read_from_the_database_when_too_many_to_hold(tmp_path, monkeypatch):
     found = []
     for most in (200_000, 0):
-        monkeypatch.setattr("long_running_agents.memory.shelf._MOST_HELD", most)
+        monkeypatch.setattr("long_running_agents.memory.arrays._MOST_HELD", most)
         async with library(tmp_path / str(most), embedder=FakeEmbedder()) as memories:
             await memories.write_many(ME.owner, notes("green tea", "black tea", "a blue whale"))
             await memories.find(ME, Query(text="tea"))

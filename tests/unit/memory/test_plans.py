@@ -4,11 +4,10 @@ import re
 import sqlite3
 
 import pytest
-import sqlalchemy as sa
-from tests.unit.memory.desk import ME, TALK, a_turn, desk, ids, said, stored
-from tests.unit.store.house import add_session, add_turn
+from tests.unit.memory.desk import ME, TALK, a_turn, desk, ids, remember, said, stored
+from tests.unit.store.house import add_session, add_turn, every_connection
 
-from long_running_agents.domain.memory import Draft, Selection
+from long_running_agents.domain.memory import MemoryDraft, Selection
 
 pytestmark = pytest.mark.anyio
 
@@ -31,13 +30,8 @@ async def memories(tmp_path):
 async def statements(memories, work):
     """What SQLite was asked while some work was done, as it was asked."""
     seen = []
-
-    def listen(connection):
-        connection.connection.driver_connection.set_trace_callback(seen.append)
-
-    sa.event.listen(memories.database.engine, "begin", listen)
-    await work
-    sa.event.remove(memories.database.engine, "begin", listen)
+    with every_connection(memories.database, lambda driver: driver.set_trace_callback(seen.append)):
+        await work
     return [text for text in dict.fromkeys(seen) if re.match(r"\s*(SELECT|UPDATE|DELETE)", text)]
 
 
@@ -59,12 +53,14 @@ def walks(path, text):
 async def test_writing_correcting_remembering_and_forgetting_look_up_what_they_need(memories):
     async def work():
         old = await stored(memories, "The heron eats frogs")
-        new = await memories.write(ME, Draft(content="The heron eats fish"), supersedes=old.id)
-        await memories.write(ME, Draft(content="The heron eats fish"))
+        new = await memories.write(
+            ME, MemoryDraft(content="The heron eats fish"), supersedes=old.id
+        )
+        await memories.write(ME, MemoryDraft(content="The heron eats fish"))
         await memories.write_many("me", [said("Hello"), said("And hello again")])
         turn = a_turn("t1")
-        await memories.remember("me", turn, "lra", [old.id])
-        await memories.remember("me", turn, "lra", [old.id])
+        await remember(memories, turn, "lra", [old.id])
+        await remember(memories, turn, "lra", [old.id])
         derived = await stored(memories, "A note on fish", derived_from=(new.memory.id,))
         await memories.show("me", derived.id)
         gone = await memories.forget("me", ids(new.memory))

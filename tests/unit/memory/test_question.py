@@ -1,9 +1,9 @@
 import pytest
 from tests.unit.memory.library import ME, YOU, full_library, notes, talk
 
-from long_running_agents.memory import question, words
-from long_running_agents.memory.eligible import visible
-from long_running_agents.memory.shelf import Shelves
+from long_running_agents.memory import search, words
+from long_running_agents.memory.arrays import MemoryArrayCache
+from long_running_agents.memory.search import visible
 
 pytestmark = pytest.mark.anyio
 
@@ -17,9 +17,9 @@ async def memories(tmp_path):
 
 async def read(memories, asked, viewer=ME):
     def work(tx):
-        shelf = Shelves().current(tx, None, 0)
+        shelf = MemoryArrayCache().current(tx, None, 0)
         mask = visible(shelf, viewer)
-        return shelf, question.read(tx, shelf, asked, mask, shelf.names.get(viewer.owner))
+        return shelf, search.read(tx, shelf, asked, mask, shelf.names.get(viewer.owner))
 
     return await memories.database.read(work)
 
@@ -79,7 +79,7 @@ async def test_a_question_wants_what_it_asks_for(memories):
 
 
 async def test_a_word_that_everything_has_is_left_out_when_another_was_asked(memories, monkeypatch):
-    monkeypatch.setattr(question, "_COMMON", 3)
+    monkeypatch.setattr(search, "_COMMON", 3)
     await memories.write_many(ME.owner, notes("tea one", "tea two", "tea three", "tea four"))
 
     _, reading = await read(memories, "tea two")
@@ -89,7 +89,7 @@ async def test_a_word_that_everything_has_is_left_out_when_another_was_asked(mem
 
 
 async def test_what_others_say_often_does_not_crowd_out_my_own(memories, monkeypatch):
-    monkeypatch.setattr(question, "_COMMON", 2)
+    monkeypatch.setattr(search, "_COMMON", 2)
     await memories.write_many(ME.owner, notes("my tea"))
     await memories.write_many(YOU.owner, notes(*(f"tea {number}" for number in range(9))))
 

@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from long_running_agents.domain.memory import Kind
+from long_running_agents.domain.memory import MemoryKind
 from long_running_agents.memory import ranking, words
-from long_running_agents.memory.ranking import Evidence, Weights, WordMatch, best, rank
-from long_running_agents.memory.shelf import ENTRY, Shelf
-from long_running_agents.store.memory_entries import KINDS
+from long_running_agents.memory.arrays import ENTRY, MemoryArrays
+from long_running_agents.memory.ranking import Evidence, RankingWeights, WordMatch, best, rank
+from long_running_agents.store.memory_index import KINDS
 
 NOTHING = np.empty(0, np.int64), np.empty(0, np.float32)
 LENGTH = 10
@@ -22,7 +22,7 @@ def shelf_of(*sessions, **fields):
     entries["length"][:] = LENGTH
     entries["session"][:] = sessions
     entries["kind"][:] = np.where(
-        np.array(sessions) > 0, KINDS.index(Kind.CONVERSATION), KINDS.index(Kind.NOTE)
+        np.array(sessions) > 0, KINDS.index(MemoryKind.CONVERSATION), KINDS.index(MemoryKind.NOTE)
     )
     for name, values in fields.items():
         entries[name][:] = values
@@ -30,7 +30,7 @@ def shelf_of(*sessions, **fields):
     for slot in range(1, count):
         if sessions[slot] and sessions[slot] == sessions[slot - 1]:
             before[slot], after[slot - 1] = slot - 1, slot
-    return Shelf(
+    return MemoryArrays(
         revision=1,
         ids=np.arange(1, count + 1),
         entries=entries,
@@ -57,7 +57,7 @@ def evidence_of(shelf, *slots, near=(), **changed):
 
 
 def order(shelf, evidence, limit=10, **changed):
-    return rank(shelf, evidence, Weights(**changed), limit=limit).slots.tolist()
+    return rank(shelf, evidence, RankingWeights(**changed), limit=limit).slots.tolist()
 
 
 def test_no_evidence_ranks_nothing():
@@ -133,7 +133,7 @@ def test_what_is_not_eligible_neither_appears_nor_counts():
     hidden = replace(alone, eligible=np.array([False, True, True, True]))
     assert 0 not in order(shelf, hidden)
     # Two have the word, one of them hidden: to this viewer both words are equally rare.
-    ranked = rank(shelf, hidden, Weights(), limit=4)
+    ranked = rank(shelf, hidden, RankingWeights(), limit=4)
     own = dict(zip(ranked.slots.tolist(), ranked.parts["words"].tolist(), strict=True))
     assert own[1] == own[3]
 
@@ -141,7 +141,7 @@ def test_what_is_not_eligible_neither_appears_nor_counts():
 def test_reciprocal_ranks_count_places_not_scores():
     shelf = shelf_of(0, 0, 0)
     evidence = evidence_of(shelf, [0, 1], [0], near=[1, 2])
-    ranked = rank(shelf, evidence, Weights(), limit=3, fusion="rrf")
+    ranked = rank(shelf, evidence, RankingWeights(), limit=3, fusion="rrf")
     assert ranked.slots.tolist() == [1, 0, 2]
     assert set(ranked.parts) == {"words", "around", "meaning"}
 
@@ -190,7 +190,7 @@ def test_any_evidence_is_ranked_in_falling_order_without_repetition(fusion, data
     near = [slot for slot in near if eligible[slot]]
     words_ = [have for have in data.draw(st.lists(slots, max_size=3)) if have]
     ranked = rank(
-        shelf, evidence_of(shelf, *words_, near=near, eligible=eligible), Weights(), limit=5,
+        shelf, evidence_of(shelf, *words_, near=near, eligible=eligible), RankingWeights(), limit=5,
         fusion=fusion,
     )  # fmt: skip
     assert len(set(ranked.slots.tolist())) == len(ranked.slots) <= 5

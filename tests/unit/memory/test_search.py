@@ -6,10 +6,10 @@ from hypothesis import strategies as st
 from tests.unit.memory.library import ME, NOON, YOU, found, full_library, library, notes, talk
 
 from long_running_agents.domain.ids import SessionId
-from long_running_agents.domain.memory import Draft, Kind, Query
+from long_running_agents.domain.memory import MemoryDraft, MemoryKind, Query
 from long_running_agents.memory.search import NO_EMBEDDER
 from long_running_agents.testing import FakeEmbedder
-from long_running_agents.testing.fake_embedder import hashed
+from long_running_agents.testing.embedder import hashed
 
 pytestmark = pytest.mark.anyio
 
@@ -119,7 +119,7 @@ async def test_a_source_is_a_filter_too(memories):
 async def test_what_was_believed_is_found_as_of_then(memories):
     (old,) = await memories.write_many(ME.owner, notes("The door code is 1234."))
     await memories.clock.advance(3600)
-    draft = Draft(content="The door code is 9876.", kind=Kind.NOTE)
+    draft = MemoryDraft(content="The door code is 9876.", kind=MemoryKind.NOTE)
     await memories.write(ME, draft, supersedes=old.id)
 
     assert await found(memories, "door code") == ["The door code is 9876."]
@@ -136,6 +136,17 @@ async def test_each_hit_says_why(memories):
     assert best.why["meaning"] > 0
     assert {"words", "actor", "date"}.isdisjoint(other.why)
     assert other.why["beside"] > 0
+
+
+async def test_a_score_says_how_well_a_memory_answers_and_not_only_its_place(memories):
+    await memories.write_many(ME.owner, notes("The spare key is at Ada's.", "The tea is green."))
+
+    async def scores(question):
+        return [hit.score for hit in (await memories.find(ME, Query(text=question))).hits]
+
+    assert (await scores("spare key"))[0] == 1
+    assert (await scores("spare xyzzy"))[0] == 0.5
+    assert max(await scores("xyzzy flurb"), default=0) < 0.2
 
 
 async def test_reciprocal_ranks_can_be_chosen(memories):

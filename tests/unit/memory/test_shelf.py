@@ -8,20 +8,20 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.unit.memory.library import ME, full_library, notes, talk
 
-from long_running_agents.domain.memory import Draft, Kind
+from long_running_agents.domain.memory import MemoryDraft, MemoryKind
 from long_running_agents.memory import words
-from long_running_agents.memory.shelf import Shelves, packed_signs
+from long_running_agents.memory.arrays import MemoryArrayCache, packed_signs
 from long_running_agents.store import memories as stored
-from long_running_agents.store import memory_entries, memory_vectors
-from long_running_agents.testing.fake_embedder import DIMENSIONS, FakeEmbedder
+from long_running_agents.store import memory_index
+from long_running_agents.testing.embedder import DIMENSIONS, FakeEmbedder
 
 pytestmark = pytest.mark.anyio
 
 
 async def shelf_of(memories, shelves=None):
     def work(tx):
-        space = memory_vectors.space(tx, FakeEmbedder().space)
-        return (shelves or Shelves()).current(tx, space, DIMENSIONS)
+        space = memory_index.space(tx, FakeEmbedder().space)
+        return (shelves or MemoryArrayCache()).current(tx, space, DIMENSIONS)
 
     return await memories.database.read(work)
 
@@ -63,7 +63,7 @@ async def test_a_shelf_knows_what_was_said_before_and_after(memories):
 
 
 async def test_a_shelf_follows_what_is_written_and_leaves_the_old_one_alone(memories):
-    shelves = Shelves()
+    shelves = MemoryArrayCache()
     await memories.write_many(ME.owner, talk("Ada: one"))
     before = await shelf_of(memories, shelves)
     await memories.write_many(ME.owner, talk("Ada: two"))
@@ -75,7 +75,7 @@ async def test_a_shelf_follows_what_is_written_and_leaves_the_old_one_alone(memo
 
 
 async def test_a_search_keeps_its_names_while_others_are_learnt(memories):
-    shelves = Shelves()
+    shelves = MemoryArrayCache()
     await memories.write_many(ME.owner, talk("Ada: one"))
     before = await shelf_of(memories, shelves)
     await memories.write_many(ME.owner, talk("Bob: two"))
@@ -85,16 +85,16 @@ async def test_a_search_keeps_its_names_while_others_are_learnt(memories):
 
 
 async def test_a_shelf_that_missed_too_much_is_read_anew(memories):
-    shelves = Shelves()
+    shelves = MemoryArrayCache()
     await memories.write_many(ME.owner, notes("a"))
     await shelf_of(memories, shelves)
     await memories.write_many(ME.owner, notes("b", "c"))
-    await memories.database.write(lambda tx: memory_entries.prune(tx, 1))
+    await memories.database.write(lambda tx: memory_index.prune(tx, 1))
     assert told(await shelf_of(memories, shelves)) == told(await shelf_of(memories))
 
 
 async def test_another_space_is_another_shelf(memories):
-    shelves = Shelves()
+    shelves = MemoryArrayCache()
     await memories.write_many(ME.owner, notes("a"))
     assert (await shelf_of(memories, shelves)).embedded.all()
     bare = await memories.database.read(lambda tx: shelves.current(tx, None, 0))
@@ -134,7 +134,7 @@ class Story:
             old = current[choice % len(current)]
             # Never the same words twice: those would be a memory that is there already.
             self.corrections += 1
-            draft = Draft(content=f"better {self.corrections}", kind=Kind.NOTE)
+            draft = MemoryDraft(content=f"better {self.corrections}", kind=MemoryKind.NOTE)
             written = await self.memories.write(ME, draft, supersedes=old.id)
             self.there.remove(old)
             renewed = await self.memories.database.read(lambda tx: stored.get(tx, ME.owner, old.id))
@@ -150,7 +150,7 @@ class Story:
         if self.taken:
             memory = self.taken.pop(choice % len(self.taken))
             await self.memories.database.write(
-                lambda tx: stored.put_back(tx, memory, [], words.indexed)
+                lambda tx: stored.put_back(tx, memory, [], words.indexed(memory.content))
             )
             self.there.append(memory)
 
@@ -160,12 +160,12 @@ STEPS = st.tuples(
 )
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(STEPS, max_size=14))
 def test_a_shelf_that_followed_equals_a_fresh_one(steps):
     async def run(home):
         async with full_library(home) as memories:
-            story, shelves = Story(memories), Shelves()
+            story, shelves = Story(memories), MemoryArrayCache()
             for name, choice, looked_at in steps:
                 await getattr(story, name)(choice)
                 if looked_at:
@@ -178,7 +178,7 @@ def test_a_shelf_that_followed_equals_a_fresh_one(steps):
 
 
 async def test_a_search_under_way_is_not_led_beyond_its_shelf(memories):
-    shelves = Shelves()
+    shelves = MemoryArrayCache()
     first = talk("Ada: hello there")
     await memories.write_many(ME.owner, first)
     old = await shelf_of(memories, shelves)

@@ -3,12 +3,18 @@
 import pytest
 from tests.unit.memory.desk import ME, YOU, desk, found, orphans, stored
 
-from long_running_agents.domain.memory import Draft, MemoryId, Merged, Query, Selection, Stored
+from long_running_agents.domain.memory import (
+    MemoryDraft,
+    MemoryId,
+    Merged,
+    Query,
+    Selection,
+    Stored,
+)
 from long_running_agents.errors import NotFound
-from long_running_agents.memory.exporting import export_lines
-from long_running_agents.memory.importing import import_file
-from long_running_agents.memory.memories import Memories
 from long_running_agents.memory.mirrors import Mirrors
+from long_running_agents.memory.service import MemoryService
+from long_running_agents.memory.transfer import export_lines, import_file
 from long_running_agents.testing import FakeEmbedder
 
 pytestmark = pytest.mark.anyio
@@ -43,7 +49,7 @@ async def test_no_search_finds_it_until_it_is_switched_on_again(memories, frogs)
 async def test_neither_words_nor_meaning_nor_another_moment_find_it(memories, frogs):
     await memories.switch(ME, frogs.id, enabled=False)
     for silent in (False, True):
-        fresh = Memories(memories.database, None if silent else FakeEmbedder(), memories.clock)
+        fresh = MemoryService(memories.database, None if silent else FakeEmbedder(), memories.clock)
         assert FROGS not in await found(fresh, "heron frogs")
         assert FROGS not in await found(fresh, "heron frogs", as_of=memories.clock.now())
         assert FROGS in await found(fresh, "heron frogs", disabled=True)
@@ -69,11 +75,11 @@ async def test_it_is_listed_shown_forgotten_and_brought_back_as_it_was(memories,
 
 async def test_what_is_written_again_is_found_again(memories, frogs):
     await memories.switch(ME, frogs.id, enabled=False)
-    again = await memories.write(ME, Draft(content=FROGS))
+    again = await memories.write(ME, MemoryDraft(content=FROGS))
     assert isinstance(again, Stored)
     assert again.memory.id != frogs.id
     assert await found(memories, "frogs", limit=1) == [FROGS]
-    assert isinstance(await memories.write(ME, Draft(content=FROGS)), Merged)
+    assert isinstance(await memories.write(ME, MemoryDraft(content=FROGS)), Merged)
 
 
 async def test_better_words_do_not_switch_it_on(memories, frogs):

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from long_running_agents.memory import words
-from long_running_agents.memory.word_forms import forms
+from long_running_agents.memory.words import forms
 
 
 def test_a_question_is_asked_by_the_words_that_tell_something():

@@ -2,8 +2,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from long_running_agents.domain.card import Card
-from long_running_agents.models.ability import ALL, Ability, examined, lacking, taught
+from long_running_agents.domain.model_card import ModelCard
+from long_running_agents.models.quirks import ALL, Capabilities, examined, lacking, taught
 
 BODY = {
     "messages": [
@@ -45,14 +45,43 @@ REFUSALS = [
 
 @pytest.mark.parametrize(("status", "message", "lacking"), REFUSALS)
 def test_the_words_of_real_servers_are_understood(status, message, lacking):
-    assert taught(ALL, status, message, BODY) == Ability(**{lacking: False})
+    assert taught(ALL, status, message, BODY) == Capabilities(**{lacking: False})
 
 
 @pytest.mark.parametrize(("status", "message", "lacking"), REFUSALS)
 def test_the_same_lesson_is_not_learned_twice(status, message, lacking):
-    known = Ability(**{lacking: False})
+    known = Capabilities(**{lacking: False})
 
     assert taught(known, status, message, BODY) != known
+
+
+PICTURE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,"}}
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "image input is not supported - hint: you may need to provide the mmproj",
+        "Invalid content type. image_url is only supported by certain models.",
+        "google/gemma-2-9b is not a multimodal model",
+        "This model does not support image inputs.",
+        "Failed to process: this model is missing data required for image input",
+        "No endpoints found that support image input",
+        "messages.0.content must be a string",
+    ],
+)
+def test_a_server_that_sees_nothing_is_understood(message):
+    shown = {"messages": [{"role": "user", "content": [PICTURE]}]}
+    assert taught(ALL, 400, message, shown) == Capabilities(pictures=False)
+    assert taught(ALL, 400, message, BODY) is None
+
+
+@pytest.mark.parametrize(
+    "message", ["Invalid image data", "You uploaded an unsupported image.", "image is too large"]
+)
+def test_a_bad_picture_teaches_nothing(message):
+    shown = {"messages": [{"role": "user", "content": [PICTURE]}]}
+    assert taught(ALL, 400, message, shown) is None
 
 
 @pytest.mark.parametrize("status", [401, 403, 429, 503])
@@ -72,13 +101,13 @@ def test_without_a_flag_for_tools_words_are_used():
     message = '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser'
     body = {key: value for key, value in BODY.items() if key != "tool_choice"}
 
-    assert taught(ALL, 400, message, body) == Ability(native_tools=False)
+    assert taught(ALL, 400, message, body) == Capabilities(native_tools=False)
 
 
 def test_lacks_add_up():
-    assert Ability(native_tools=False).without(Ability(system_role=False)) == Ability(
-        native_tools=False, system_role=False
-    )
+    assert Capabilities(native_tools=False).without(
+        Capabilities(system_role=False)
+    ) == Capabilities(native_tools=False, system_role=False)
 
 
 def card(**findings):
@@ -90,7 +119,7 @@ def card(**findings):
         "usage": True,
         "cuts_silently": False,
     }
-    return Card(
+    return ModelCard(
         endpoint="http://127.0.0.1:1/v1",
         model="m",
         context_window=None,
@@ -116,4 +145,4 @@ def test_a_card_says_what_need_not_be_tried(findings, lacks):
 
 
 def test_a_lack_that_an_older_version_knew_is_passed_over():
-    assert lacking(["native_tools", "telepathy"]) == Ability(native_tools=False)
+    assert lacking(["native_tools", "telepathy"]) == Capabilities(native_tools=False)

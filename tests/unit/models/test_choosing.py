@@ -3,39 +3,39 @@ import pytest
 from long_running_agents.config import load
 from long_running_agents.config.settings import ModelSettings
 from long_running_agents.errors import ConfigError, NotConfigured
-from long_running_agents.models import looking
-from long_running_agents.models.choosing import Chosen, choose
-from long_running_agents.models.detection import Found, FoundModel, wanted
+from long_running_agents.models import names, selection
+from long_running_agents.models.detection import FoundModel, FoundServer, wanted
+from long_running_agents.models.selection import ModelChoice, choose
 
 SET = ModelSettings(model_id="openai:gpt-5")
 UNSET = ModelSettings()
 KEY = {"OPENAI_API_KEY": "k"}
-OLLAMA = Found(
+OLLAMA = FoundServer(
     "Ollama",
     "ollama",
     "http://127.0.0.1:11434/v1",
     (FoundModel("embed", chats=False), FoundModel("cold"), FoundModel("warm", loaded=True)),
 )
-EMPTY = Found("LM Studio", "lmstudio", "http://127.0.0.1:1234/v1", ())
-VLLM = Found("vLLM", "", "http://127.0.0.1:8000/v1", (FoundModel("big"),))
+EMPTY = FoundServer("LM Studio", "lmstudio", "http://127.0.0.1:1234/v1", ())
+VLLM = FoundServer("vLLM", "", "http://127.0.0.1:8000/v1", (FoundModel("big"),))
 
 
 @pytest.mark.parametrize(
     ("settings", "variables", "found", "embedded", "chosen"),
     [
-        (SET, KEY, [OLLAMA], ["small"], Chosen("openai:gpt-5", "settings")),
-        (UNSET, KEY, [OLLAMA], ["small"], Chosen("openai:gpt-5-mini", "key of openai")),
+        (SET, KEY, [OLLAMA], ["small"], ModelChoice("openai:gpt-5", "settings")),
+        (UNSET, KEY, [OLLAMA], ["small"], ModelChoice("openai:gpt-5-mini", "key of openai")),
         (UNSET, {}, [EMPTY, OLLAMA, VLLM], ["small"],
-         Chosen("ollama:warm", "found Ollama at 127.0.0.1:11434")),
+         ModelChoice("ollama:warm", "found Ollama at 127.0.0.1:11434")),
         (UNSET, {}, [VLLM], [],
-         Chosen("http://127.0.0.1:8000/v1#big", "found vLLM at 127.0.0.1:8000")),
-        (UNSET, {}, [EMPTY], ["small"], Chosen("local:small", "embedded", small=True)),
+         ModelChoice("http://127.0.0.1:8000/v1#big", "found vLLM at 127.0.0.1:8000")),
+        (UNSET, {}, [EMPTY], ["small"], ModelChoice("local:small", "embedded", small=True)),
         (ModelSettings(model_id="local:small"), {}, [], [],
-         Chosen("local:small", "settings", small=True)),
+         ModelChoice("local:small", "settings", small=True)),
         (ModelSettings(provider="openrouter"), KEY, [], [],
-         Chosen("openrouter:openai/gpt-5-mini", "settings")),
+         ModelChoice("openrouter:openai/gpt-5-mini", "settings")),
         (ModelSettings(provider="ollama"), KEY, [VLLM, OLLAMA], [],
-         Chosen("ollama:warm", "found Ollama at 127.0.0.1:11434")),
+         ModelChoice("ollama:warm", "found Ollama at 127.0.0.1:11434")),
     ],
 )  # fmt: skip
 def test_settings_then_keys_then_servers_then_the_embedded_model(
@@ -72,16 +72,9 @@ def test_what_cannot_be_looked_for_is_refused(text):
         wanted([text])
 
 
-@pytest.mark.parametrize(
-    ("name", "settings"),
-    [
-        ("ollama:warm", ("ollama:warm", "")),
-        ("http://127.0.0.1:8000/v1#big", ("big", "http://127.0.0.1:8000/v1")),
-    ],
-)
-def test_what_was_found_is_in_force_as_if_it_had_been_set(tmp_path, name, settings):
-    loaded = looking.settled(load(home=tmp_path, environ={}), Chosen(name, "found it"))
+@pytest.mark.parametrize("name", ["ollama:warm", "http://127.0.0.1:8000/v1#big"])
+def test_what_was_found_is_in_force_as_if_it_had_been_set(tmp_path, name):
+    loaded = selection.settled(load(home=tmp_path, environ={}), ModelChoice(name, "found it"))
 
-    model = loaded.settings.agent.model
-    assert (model.model_id, model.base_url) == settings
-    assert loaded.origin("agent.model.model_id") == "found it"
+    assert names.configured_name(loaded.settings.agent.model) == name
+    assert loaded.origin("agent.model.selected") == "found it"

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic_ai.exceptions import ModelAPIError
 
-from long_running_agents.models.chunks import CallKeys, server_sent, usage_of
+from long_running_agents.models.chat_messages import CallKeys, server_sent, usage_of
 
 pytestmark = pytest.mark.anyio
 

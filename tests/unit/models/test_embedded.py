@@ -1,28 +1,38 @@
+import importlib
+import sys
+
 import pytest
 from tests.unit.models.fake_local import server as fake_server
 
 from long_running_agents.config.settings import ModelSettings
-from long_running_agents.errors import NotConfigured, NotFound
+from long_running_agents.errors import NotConfigured, NotFound, UsageError
 from long_running_agents.models.embedded import Embedded
 from long_running_agents.models.factory import ModelFactory
 
 pytestmark = pytest.mark.anyio
 
-FAKE = "tests.unit.models.fake_local"
+LOCAL = "long_running_agents.models.local"
 
 
 @pytest.fixture
-def embedded(tmp_path):
-    return Embedded(tmp_path / "models", FAKE)
+def embedded(tmp_path, monkeypatch):
+    for name in ("catalog", "model", "server"):
+        module = importlib.import_module(f"tests.unit.models.fake_local.{name}")
+        monkeypatch.setitem(sys.modules, f"{LOCAL}.{name}", module)
+    return Embedded(tmp_path / "models")
 
 
-def test_without_the_package_there_is_nothing_and_it_is_said_how_to_get_it(tmp_path):
-    missing = Embedded(tmp_path, "long_running_agents.models.nowhere")
+async def test_the_real_package_is_found_behind_it(tmp_path):
+    real = Embedded(tmp_path)
+    own = tmp_path / "mine.gguf"
+    own.write_bytes(b"")
 
-    assert missing.catalog() == {}
-    assert missing.installed() == []
-    with pytest.raises(NotConfigured, match=r"pip install 'long-running-agents\[local\]'"):
-        missing.load("")
+    real.check(str(own))
+    assert real.load(str(own)).model_name == "local:mine"
+    with pytest.raises(NotFound, match="There are no weights at"):
+        await real.pull("", progress=lambda *_: None, source=tmp_path)
+    with pytest.raises(UsageError, match="there is no key"):
+        await real.serve(str(own), "192.0.2.1", 1, "")
 
 
 def test_the_one_to_prefer_comes_first(embedded):

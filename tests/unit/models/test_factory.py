@@ -8,9 +8,9 @@ from pydantic_ai.models import ModelRequestParameters
 from long_running_agents.config import load
 from long_running_agents.config.settings import ModelSettings
 from long_running_agents.errors import ConfigError, NotConfigured
-from long_running_agents.models.ability import ALL, Ability
 from long_running_agents.models.factory import ModelFactory, OneModel
 from long_running_agents.models.names import LIBRARY, configured_name, installed
+from long_running_agents.models.quirks import ALL, Capabilities, ability_of
 from long_running_agents.testing import ScriptedModel, say
 
 pytestmark = pytest.mark.anyio
@@ -184,7 +184,7 @@ class Notebook:
         self.asked = []
 
     def ability(self, endpoint, model):
-        return Ability(native_tools=False) if model == "old" else ALL
+        return Capabilities(native_tools=False) if model == "old" else ALL
 
     def learned(self, endpoint, model):
         self.asked.append((endpoint, model))
@@ -211,3 +211,9 @@ def test_a_model_that_is_there_already_answers_to_every_name():
     model = ScriptedModel([say("hi")])
 
     assert [choice.model for choice in OneModel(model).choices("whatever")] == [model]
+
+
+@pytest.mark.parametrize(("declared", "sees"), [(None, True), (True, True), (False, False)])
+async def test_the_settings_say_whether_a_model_sees(wire, declared, sees):
+    [choice] = factory(wire, pictures=declared).choices("openai:gpt-5")
+    assert ability_of(choice.model).pictures is sees

@@ -5,19 +5,18 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from long_running_agents.domain.card import Card
-from long_running_agents.domain.lack import Lack
+from long_running_agents.domain.model_card import MissingCapability, ModelCard
 from long_running_agents.domain.redaction import Redactor
 from long_running_agents.errors import StorageFailed
-from long_running_agents.models.findings import BELIEVED, Findings
+from long_running_agents.models.factory import BELIEVED, Findings
 from long_running_agents.testing import FrozenClock
 
 pytestmark = pytest.mark.anyio
 
 NOW = datetime(2026, 3, 5, 12, tzinfo=UTC)
 URL = "http://127.0.0.1:8080/v1"
-LACK = Lack(endpoint=URL, model="m", what="system_role", learned_at=NOW)
-CARD = Card(
+LACK = MissingCapability(endpoint=URL, model="m", what="system_role", learned_at=NOW)
+CARD = ModelCard(
     endpoint=URL,
     model="m",
     native_tools=False,

@@ -2,12 +2,13 @@ import asyncio
 
 import httpx2
 import pytest
+from pydantic_ai.concurrency import ConcurrencyLimiter
 from pydantic_ai.messages import ModelRequest
 from pydantic_ai.models import ModelRequestParameters
+from pydantic_ai.models.concurrency import ConcurrencyLimitedModel
 
 from long_running_agents.config.settings import ModelSettings
 from long_running_agents.models.factory import ModelFactory
-from long_running_agents.models.limited import LimitedModel
 from long_running_agents.testing import ScriptedModel, hang, say
 
 pytestmark = pytest.mark.anyio
@@ -64,11 +65,11 @@ async def test_a_provider_gets_only_so_many_requests_at_once(door):
 
 
 async def test_those_who_wait_are_served_in_order():
-    limit = asyncio.Semaphore(1)
+    limit = ConcurrencyLimiter(1)
     order = []
 
     async def one(number):
-        await stream(LimitedModel(ScriptedModel([say("x")]), limit))
+        await stream(ConcurrencyLimitedModel(ScriptedModel([say("x")]), limit))
         order.append(number)
 
     await asyncio.gather(*(one(number) for number in range(5)))
@@ -78,9 +79,9 @@ async def test_those_who_wait_are_served_in_order():
 
 @pytest.mark.parametrize("streamed", [False, True])
 async def test_a_stop_gives_the_place_back(streamed):
-    limit = asyncio.Semaphore(1)
-    hanging = LimitedModel(ScriptedModel([hang()]), limit)
-    waiting = LimitedModel(ScriptedModel([say("never")]), limit)
+    limit = ConcurrencyLimiter(1)
+    hanging = ConcurrencyLimitedModel(ScriptedModel([hang()]), limit)
+    waiting = ConcurrencyLimitedModel(ScriptedModel([say("never")]), limit)
 
     def begin(model):
         asked = stream(model) if streamed else model.request(GO, None, NOTHING)
@@ -88,20 +89,20 @@ async def test_a_stop_gives_the_place_back(streamed):
 
     first, second = begin(hanging), begin(waiting)
     await settle()
-    assert limit.locked()
+    assert limit.available_count == 0
     for task in (second, first):
         task.cancel()
     await asyncio.gather(first, second, return_exceptions=True)
 
-    await stream(LimitedModel(ScriptedModel([say("ok")]), limit))
-    assert not limit.locked()
+    await stream(ConcurrencyLimitedModel(ScriptedModel([say("ok")]), limit))
+    assert limit.available_count == 1
 
 
 async def test_a_failure_gives_the_place_back(door):
-    limit = asyncio.Semaphore(1)
-    model = LimitedModel(ScriptedModel([]), limit)
+    limit = ConcurrencyLimiter(1)
+    model = ConcurrencyLimitedModel(ScriptedModel([]), limit)
 
     for _ in range(2):
         with pytest.raises(Exception, match="asked for another"):
             await stream(model)
-    assert not limit.locked()
+    assert limit.available_count == 1

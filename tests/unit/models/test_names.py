@@ -6,7 +6,7 @@ from pydantic_ai.models import KnownModelName
 from long_running_agents.config.settings import ModelSettings
 from long_running_agents.errors import ConfigError
 from long_running_agents.models import names
-from long_running_agents.models.names import Name, parse
+from long_running_agents.models.names import ModelName, parse
 
 OWN = ModelSettings(base_url="http://10.0.0.1/v1", model_id="qwen")
 
@@ -14,16 +14,16 @@ OWN = ModelSettings(base_url="http://10.0.0.1/v1", model_id="qwen")
 @pytest.mark.parametrize(
     ("text", "settings", "name"),
     [
-        ("openai:gpt-5", None, Name("openai", "gpt-5")),
-        ("ollama:qwen3:8b", OWN, Name("ollama", "qwen3:8b")),
-        ("anthropic:claude", None, Name("anthropic", "claude")),
-        ("local:", None, Name("local", "")),
-        ("local", OWN, Name("local", "")),
-        ("local:small", None, Name("local", "small")),
-        ("qwen", OWN, Name("custom", "qwen")),
-        ("custom:qwen:7b", OWN, Name("custom", "qwen:7b")),
-        ("http://h:1/v1#m:7b", None, Name("custom", "m:7b", "http://h:1/v1")),
-        ("https://h/v1/#a/b", OWN, Name("custom", "a/b", "https://h/v1")),
+        ("openai:gpt-5", None, ModelName("openai", "gpt-5")),
+        ("ollama:qwen3:8b", OWN, ModelName("ollama", "qwen3:8b")),
+        ("anthropic:claude", None, ModelName("anthropic", "claude")),
+        ("local:", None, ModelName("local", "")),
+        ("local", OWN, ModelName("local", "")),
+        ("local:small", None, ModelName("local", "small")),
+        ("qwen", OWN, ModelName("custom", "qwen")),
+        ("custom:qwen:7b", OWN, ModelName("custom", "qwen:7b")),
+        ("http://h:1/v1#m:7b", None, ModelName("custom", "m:7b", "http://h:1/v1")),
+        ("https://h/v1/#a/b", OWN, ModelName("custom", "a/b", "https://h/v1")),
     ],
 )
 def test_a_name_is_taken_apart(text, settings, name):
@@ -52,9 +52,13 @@ def test_a_wrong_name_says_what_is_right(text, advice):
 
 def test_our_key_goes_to_the_address_it_is_for_and_nowhere_else():
     same = names.server_of(parse("http://10.0.0.1/v1#other", OWN), OWN)
-    other = names.server_of(parse("http://10.0.0.2/v1#other", OWN), OWN)
+    others = [
+        names.server_of(parse(f"{address}#other", OWN), OWN).key
+        for address in ("http://10.0.0.2/v1", "https://10.0.0.2/v1", "http://10-0.0.2/v1")
+    ]
 
-    assert (same.key, other.key) == ("AGENT_MODEL_KEY", "")
+    assert same.key == "AGENT_MODEL_KEY"
+    assert len({same.key, *others}) == 4
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,11 @@
 import pytest
 from pydantic_ai.exceptions import ModelAPIError, ModelHTTPError, UnexpectedModelBehavior
 
-from long_running_agents.models.resilience import (
-    Again,
-    NextModel,
+from long_running_agents.domain.retry_policy import RetryPolicy
+from long_running_agents.models.retry import (
     Trouble,
+    backoff,
     reason,
-    remedy,
     trouble,
 )
 
@@ -20,17 +19,17 @@ def http(status, **headers):
 
 @pytest.mark.parametrize("status", AGAIN)
 def test_what_may_pass_is_tried_again(status):
-    assert remedy(http(status), attempt=1, retries=3) == Again(0.5)
+    assert backoff(http(status), 1, RetryPolicy(retries=3)) == 0.5
 
 
 @pytest.mark.parametrize("status", NEVER)
 def test_what_will_not_pass_goes_to_the_next_model(status):
-    assert remedy(http(status), attempt=1, retries=3) == NextModel()
+    assert backoff(http(status), 1, RetryPolicy(retries=3)) is None
 
 
 @pytest.mark.parametrize("error", [ModelAPIError("m", "cut"), UnexpectedModelBehavior("not JSON")])
 def test_failures_without_a_status_are_tried_again(error):
-    assert remedy(error, attempt=1, retries=1) == Again(0.5)
+    assert backoff(error, 1, RetryPolicy(retries=1)) == 0.5
 
 
 def refused(status, message, code=None):
@@ -66,38 +65,44 @@ def test_every_failure_has_its_kind(error, kind):
     again = kind in {Trouble.BUSY, Trouble.BROKEN, Trouble.CUT}
 
     assert trouble(error) is kind
-    assert isinstance(remedy(error, attempt=1, retries=3), Again) is again
+    assert (backoff(error, 1, RetryPolicy(retries=3)) is not None) is again
 
 
 def test_other_errors_are_not():
-    assert remedy(RuntimeError("bug"), attempt=1, retries=3) == NextModel()
+    assert backoff(RuntimeError("bug"), 1, RetryPolicy(retries=3)) is None
 
 
 def test_waits_double_until_the_retries_are_used_up():
-    remedies = [remedy(http(500), attempt=attempt, retries=4) for attempt in range(1, 6)]
+    remedies = [backoff(http(500), attempt, RetryPolicy(retries=4)) for attempt in range(1, 6)]
 
-    assert remedies == [Again(0.5), Again(1.0), Again(2.0), Again(4.0), NextModel()]
-    assert remedy(http(500), attempt=1, retries=0) == NextModel()
+    assert remedies == [
+        0.5,
+        1.0,
+        2.0,
+        4.0,
+        None,
+    ]
+    assert backoff(http(500), 1, RetryPolicy(retries=0)) is None
 
 
 @pytest.mark.parametrize(
     ("header", "decision"),
     [
-        ("7", Again(7.0)),
-        ("0", Again(0.0)),
-        ("30", Again(30.0)),
-        ("31", NextModel()),
-        ("x", Again(0.5)),
+        ("7", 7.0),
+        ("0", 0.0),
+        ("30", 30.0),
+        ("31", None),
+        ("x", 0.5),
     ],
 )
 def test_a_server_is_given_the_time_it_asks_for_up_to_half_a_minute(header, decision):
     error = http(429, **{"retry-after": header})
 
-    assert remedy(error, attempt=1, retries=3) == decision
+    assert backoff(error, 1, RetryPolicy(retries=3)) == decision
 
 
 def test_no_wait_is_longer_than_half_a_minute():
-    assert remedy(http(500), attempt=10, retries=10) == NextModel()
+    assert backoff(http(500), 10, RetryPolicy(retries=10)) is None
 
 
 def test_reasons_are_short_and_name_the_status():

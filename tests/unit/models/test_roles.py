@@ -1,7 +1,13 @@
 import pytest
 
-from long_running_agents.models.ability import ALL, Ability
-from long_running_agents.models.roles import alternating, answered, fitted, joined
+from long_running_agents.models.quirks import (
+    ALL,
+    Capabilities,
+    alternating,
+    answered,
+    fitted,
+    joined,
+)
 
 CALL = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
 PICTURE = {"type": "image_url", "image_url": {"url": "https://example.com/x.png"}}
@@ -57,13 +63,13 @@ def test_neighbours_of_one_role_are_one_message():
 def test_later_system_messages_become_words_in_their_place():
     history = [system("a"), user("b"), said("c"), system("d"), user("e")]
 
-    assert fitted(history, Ability(later_system=False)) == [
+    assert fitted(history, Capabilities(later_system=False)) == [
         system("a"), user("b"), said("c"), user("d"), user("e"),
     ]  # fmt: skip
 
 
 def test_a_system_message_is_put_in_front_of_the_first_words():
-    without = Ability(system_role=False)
+    without = Capabilities(system_role=False)
 
     assert fitted([system("a"), user("b")], without) == [user("a\n\nb")]
     assert fitted([system("a"), said("b")], without) == [user("a"), said("b")]

@@ -1,6 +1,6 @@
 from pydantic import BaseModel, Field
 
-from long_running_agents.models.schemas import simple
+from long_running_agents.models.quirks import simple
 
 
 class Leaf(BaseModel):

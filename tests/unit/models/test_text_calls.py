@@ -2,9 +2,9 @@ import json
 
 import pytest
 
-from long_running_agents.models.holdback import Holdback
+from long_running_agents.models.text_stream import TextCallFilter
 
-NAMES = frozenset({"look", "wait", "write_file"})
+NAMES = {"look": ["at", "closely"], "wait": [], "write_file": ["path", "text"]}
 X = ("look", {"at": "x"})
 
 CALLS = {
@@ -73,13 +73,26 @@ CALLS = {
     "python, several lines": ("look(at='x')\nwait()", [X, ("wait", {})]),
     "a python list": ("[look(at='x'), wait()]", [X, ("wait", {})]),
     "a python fence": ("```tool_code\nprint(look(at='x'))\n```", [X]),
+    "python with positions": ("look('x')", [X]),
+    "python with both": ("look('x', closely=True)", [("look", {"at": "x", "closely": True})]),
+    "an unknown tool": ('<tool name="nope">{"at": "x"}</tool>', [("nope", {"at": "x"})]),
+    "an unknown tool without arguments": ('<tool name="nope"></tool>', [("nope", {})]),
+    "an unknown function in a tag": (
+        "<function=nope><parameter=at>x</parameter></function>",
+        [("nope", {"at": "x"})],
+    ),
+    "an unknown tool in a tool_call": (
+        '<tool_call>{"name": "nope", "arguments": {"at": "x"}}</tool_call>',
+        [("nope", {"at": "x"})],
+    ),
     "thoughts first": ('<think>\nlook(at="y")\n</think>\n\nlook(at="x")', [X]),
 }
 
 TEXTS = {
     "prose": "Nothing to call here.",
     "a mention in prose": 'Use look(at="x") or <tool_call> to see.',
-    "an unknown tool": '<tool name="nope">{"at": "x"}</tool>',
+    "a tag of a document": '<tool name="hammer"><weight>3</weight></tool>\n<tool name="saw"/>',
+    "a tag that is no name": '<tool name="Claw hammer">{}</tool>',
     "an unknown tool in JSON": '{"name": "nope", "arguments": {}}',
     "another JSON": '```json\n{"title": "look", "n": 1}\n```',
     "JSON with other keys": '{"name": "look", "age": 7}',
@@ -88,7 +101,8 @@ TEXTS = {
     "code in another language": "```sh\nlook(at='x')\n```\n",
     "a tag inside code": '```html\n<tool name="look">{"at": "x"}</tool>\n```',
     "an example in the middle": '{before}\n```json\n{"name": "wait"}\n```\nThat is how.',
-    "python with positions": "look('x')",
+    "python with too many arguments": "wait('x')",
+    "an unknown function": "nope('x')",
     "python that computes": "look(at=open('x').read())",
     "a comparison": "a < b\nand b <c>",
     "a link": "[look](http://x)\n[ ] to do\n",
@@ -102,7 +116,7 @@ TEXTS = {
 
 def read(text, size, *, native=False, anywhere=False):
     """Feed a text in pieces; see what is shown on the way, and what comes out."""
-    holdback = Holdback(NAMES, anywhere=anywhere)
+    holdback = TextCallFilter(NAMES, anywhere=anywhere)
     shown = [holdback.feed(text[at : at + size]) for at in range(0, len(text), size)]
     end = holdback.end(native=native)
     calls = [(call.name, json.loads(call.arguments)) for call in end.calls]
@@ -164,7 +178,7 @@ MEANT = {
 @pytest.mark.parametrize(("text", "meant"), MEANT.values(), ids=MEANT.keys())
 @SIZES
 def test_a_miswritten_call_is_kept_as_it_was_written_so_that_the_model_is_told(text, meant, size):
-    holdback = Holdback(NAMES)
+    holdback = TextCallFilter(NAMES)
     shown = "".join(holdback.feed(text[at : at + size]).text for at in range(0, len(text), size))
     end = holdback.end(native=False)
 
@@ -207,21 +221,21 @@ def test_thoughts_are_split_from_the_answer(size):
 
 
 def test_plain_words_pass_at_once():
-    holdback = Holdback(NAMES)
+    holdback = TextCallFilter(NAMES)
 
     shown = [holdback.feed(piece).text for piece in ("The ", "answer", " is 4.\n", "Really", "!")]
     assert shown == ["The ", "answer", " is 4.", "\nReally", "!"]
 
 
 def test_what_may_become_a_call_waits_only_as_long_as_it_may():
-    holdback = Holdback(NAMES)
+    holdback = TextCallFilter(NAMES)
 
     shown = [holdback.feed(piece).text for piece in ("a <", "to", "ol", "s>", " b")]
     assert shown == ["a ", "", "", "<tools>", " b"]
 
 
 def test_without_tools_only_thoughts_are_split_off():
-    holdback = Holdback(frozenset())
+    holdback = TextCallFilter({})
 
     assert holdback.feed("<think>Hm.</think>").thinking == "Hm."
     assert holdback.feed('<tool name="x">{}</tool>\n').text == '<tool name="x">{}</tool>\n'

@@ -17,7 +17,7 @@ from pydantic_ai.models import ModelRequestParameters
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 
-from long_running_agents.models.wire import chat_messages, request_body
+from long_running_agents.models.chat_messages import chat_messages, request_body
 
 LOOK = ToolDefinition(name="look", description=None, parameters_json_schema={"type": "object"})
 

@@ -1,7 +1,7 @@
 import pytest
 
-from long_running_agents.sandbox.answers import clean, lost, result_of
-from long_running_agents.sandbox.result import Failure, printable
+from long_running_agents.sandbox.base import FailureName, printable
+from long_running_agents.sandbox.kernel import clean, lost, result_of
 
 
 def result(answer, *, out_of_memory=False):
@@ -19,11 +19,11 @@ def test_a_plain_answer_is_a_success():
 @pytest.mark.parametrize(
     ("stopped", "failure"),
     [
-        ("timeout", Failure.TIMEOUT),
-        ("memory", Failure.MEMORY),
-        ("disk", Failure.DISK),
-        ("output", Failure.OUTPUT),
-        ("cancelled", Failure.KILLED),
+        ("timeout", FailureName.TIMEOUT),
+        ("memory", FailureName.MEMORY),
+        ("disk", FailureName.DISK),
+        ("output", FailureName.OUTPUT),
+        ("cancelled", FailureName.KILLED),
     ],
 )
 def test_what_was_stopped_says_why(stopped, failure):
@@ -35,8 +35,8 @@ def test_what_was_stopped_says_why(stopped, failure):
 
 
 def test_a_death_is_told_from_a_death_by_memory():
-    assert result({"died": True}).error.name == Failure.KILLED
-    assert result({"died": True}, out_of_memory=True).error.name == Failure.MEMORY
+    assert result({"died": True}).error.name == FailureName.KILLED
+    assert result({"died": True}, out_of_memory=True).error.name == FailureName.MEMORY
 
 
 def test_a_command_fails_by_its_exit_code():
@@ -83,7 +83,7 @@ def test_data_nested_without_end_is_cut():
 
 
 def test_a_lost_sandbox_is_not_alive():
-    found = lost(Failure.DIED, "it is gone", isolation=())
+    found = lost(FailureName.DIED, "it is gone", isolation=())
 
     assert not found.alive
     assert "its files are not" in found.error.message

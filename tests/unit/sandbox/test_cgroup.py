@@ -1,12 +1,13 @@
+import fcntl
 import os
 
 import pytest
 
-from long_running_agents.sandbox import cgroup
-from long_running_agents.sandbox.spec import Limits
+from long_running_agents.sandbox import limits
+from long_running_agents.sandbox.base import SandboxLimits
 from long_running_agents.testing import FrozenClock
 
-LIMITS = Limits(memory=1000, processes=7, cpus=0.5)
+LIMITS = SandboxLimits(memory=1000, processes=7, cpus=0.5)
 
 
 @pytest.fixture
@@ -31,7 +32,7 @@ def version_2(tmp_path):
 
 def test_version_1_has_a_folder_for_each_kind(version_1):
     root, own = version_1
-    group = cgroup.make(LIMITS, root, own)
+    group = limits.make(LIMITS, root, own)
 
     memory, pids, cpu = group.folders
 
@@ -45,7 +46,7 @@ def test_version_1_has_a_folder_for_each_kind(version_1):
 
 def test_version_2_has_one_beside_our_own(version_2):
     root, own = version_2
-    group = cgroup.make(LIMITS, root, own)
+    group = limits.make(LIMITS, root, own)
     [folder] = group.folders
 
     assert folder.parent == root / "user.slice"
@@ -55,7 +56,7 @@ def test_version_2_has_one_beside_our_own(version_2):
 
 
 def test_processes_are_put_into_every_folder(version_1):
-    group = cgroup.make(LIMITS, *version_1)
+    group = limits.make(LIMITS, *version_1)
     group.add(4711)
 
     assert {(f / "cgroup.procs").read_text() for f in group.folders} == {"4711"}
@@ -63,7 +64,7 @@ def test_processes_are_put_into_every_folder(version_1):
 
 @pytest.mark.parametrize("name", ["memory.events", "memory.oom_control"])
 def test_kills_for_memory_are_counted(version_2, name):
-    group = cgroup.make(LIMITS, *version_2)
+    group = limits.make(LIMITS, *version_2)
     assert group.kills() == 0
     (group.folders[0] / name).write_text("low 0\nunder_oom 0\noom_kill 3\n")
 
@@ -73,8 +74,8 @@ def test_kills_for_memory_are_counted(version_2, name):
 def test_where_none_can_be_made_there_is_none(tmp_path, version_2):
     root, own = version_2
 
-    assert cgroup.make(LIMITS, tmp_path / "none", own) is None
-    assert cgroup.make(LIMITS, root, tmp_path / "none") is None
+    assert limits.make(LIMITS, tmp_path / "none", own) is None
+    assert limits.make(LIMITS, root, tmp_path / "none") is None
 
 
 @pytest.mark.anyio
@@ -82,18 +83,37 @@ async def test_an_empty_group_is_taken_away(tmp_path):
     folder = tmp_path / "group"
     folder.mkdir()
 
-    await cgroup.Cgroup((folder,)).remove(FrozenClock())
+    await limits.Cgroup((folder,)).remove(FrozenClock())
 
     assert not folder.exists()
 
 
 def test_what_the_killed_left_behind_is_swept_away(version_2):
     root, own = version_2
-    left = root / "user.slice/lra-999999999-abc"
-    ours = root / f"user.slice/lra-{os.getpid()}-abc"
+    left = root / f"user.slice/lra-{os.getpid()}-abc"
+    young = root / "user.slice/lra-999999999-abc"
     left.mkdir()
-    ours.mkdir()
-    cgroup.make(LIMITS, root, own)
+    os.utime(left, (0, 0))
+    young.mkdir()
+    limits.make(LIMITS, root, own)
 
     assert not left.exists()
-    assert ours.exists()
+    assert young.exists()
+
+
+def test_a_group_whose_maker_lives_is_kept_whatever_its_number_is(version_2):
+    """In another pid namespace, the number of a live process may belong to nobody."""
+    root, own = version_2
+    held = root / "user.slice/lra-999999999-abc"
+    held.mkdir()
+    os.utime(held, (0, 0))
+    lock = os.open(held, os.O_RDONLY)
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    limits.make(LIMITS, root, own)
+
+    assert held.exists()
+
+    os.close(lock)
+    limits.make(LIMITS, root, own)
+
+    assert not held.exists()

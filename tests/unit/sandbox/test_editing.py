@@ -5,8 +5,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from long_running_agents.errors import UsageError
-from long_running_agents.sandbox.editing import replaced
-from long_running_agents.sandbox.patching import patched
+from long_running_agents.workspace.edit import patched, replaced
 
 POEM = "one\ntwo\nthree\ntwo\nfive\n"
 

@@ -4,14 +4,13 @@ import sys
 
 import pytest
 
-from long_running_agents.sandbox.errand import OUT_OF_MEMORY, Bounds, _why
+from long_running_agents.sandbox.subprocess import OUT_OF_MEMORY, ProcessBounds, _why
 
 PROGRAM = """
 import os, socket, sys
-from long_running_agents.sandbox.bound import confine
-from long_running_agents.sandbox.errand import Bounds
+from long_running_agents.sandbox.subprocess import ProcessBounds, confine
 
-confine(Bounds(seconds=5, memory=256 << 20))
+confine(ProcessBounds(seconds=5, memory=256 << 20))
 def tried(name, work):
     try:
         work()
@@ -59,6 +58,6 @@ def test_an_errand_can_neither_connect_nor_start_nor_write_nor_swell(tmp_path):
     ],
 )
 def test_whoever_sent_an_errand_hears_how_it_ended(code, in_time, whole, words):
-    bounds = Bounds(seconds=2.0, memory=1 << 30)
+    bounds = ProcessBounds(seconds=2.0, memory=1 << 30)
 
     assert _why(code, bounds, in_time=in_time, whole=whole) == words

@@ -1,7 +1,7 @@
 import pytest
 
-from long_running_agents.sandbox import fixes
-from long_running_agents.sandbox.fixes import System
+from long_running_agents.sandbox import base
+from long_running_agents.sandbox.base import System
 
 
 def machine(root, release, **values):
@@ -11,7 +11,7 @@ def machine(root, release, **values):
         path = root / "proc/sys" / name.replace("__", "/")
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(f"{value}\n")
-    return fixes.look("linux", root)
+    return base.look("linux", root)
 
 
 @pytest.mark.parametrize(
@@ -26,13 +26,13 @@ def machine(root, release, **values):
     ],
 )
 def test_a_missing_program_comes_with_the_command_of_the_distribution(tmp_path, release, command):
-    assert fixes.missing_bubblewrap(machine(tmp_path, release)) == command
+    assert base.missing_bubblewrap(machine(tmp_path, release)) == command
 
 
 def test_ubuntu_24_gets_its_apparmor_line(tmp_path):
     system = machine(tmp_path, "ID=ubuntu\n", kernel__apparmor_restrict_unprivileged_userns=1)
 
-    fix = fixes.refused_bubblewrap(system)
+    fix = base.refused_bubblewrap(system)
 
     assert "/etc/apparmor.d/bwrap" in fix
     assert "userns," in fix
@@ -41,21 +41,21 @@ def test_ubuntu_24_gets_its_apparmor_line(tmp_path):
 def test_a_kernel_without_user_namespaces_gets_its_settings(tmp_path):
     system = machine(tmp_path, "ID=debian\n", kernel__unprivileged_userns_clone=0)
 
-    assert "sysctl" in fixes.refused_bubblewrap(system)
+    assert "sysctl" in base.refused_bubblewrap(system)
 
 
 def test_a_container_is_told_how_to_be_started(tmp_path):
     (tmp_path / "run").mkdir()
     (tmp_path / "run/.containerenv").touch()
 
-    assert "--security-opt" in fixes.refused_bubblewrap(machine(tmp_path, "ID=debian\n"))
+    assert "--security-opt" in base.refused_bubblewrap(machine(tmp_path, "ID=debian\n"))
 
 
 def test_what_nobody_foresaw_has_a_way_round():
-    assert "SANDBOX_URL" in fixes.refused_bubblewrap(System())
+    assert "SANDBOX_URL" in base.refused_bubblewrap(System())
 
 
 def test_a_mac_is_sent_to_docker():
-    assert "Docker Desktop" in fixes.missing_bubblewrap(System(platform="darwin"))
-    assert "Docker Desktop" in fixes.missing_docker(System(platform="darwin"))
-    assert "systemctl" in fixes.missing_docker(System())
+    assert "Docker Desktop" in base.missing_bubblewrap(System(platform="darwin"))
+    assert "Docker Desktop" in base.missing_docker(System(platform="darwin"))
+    assert "systemctl" in base.missing_docker(System())

@@ -6,8 +6,8 @@ from contextlib import asynccontextmanager
 
 import pytest
 
+from long_running_agents.sandbox.base import FailureName
 from long_running_agents.sandbox.kernel import Kernel, KernelLost
-from long_running_agents.sandbox.result import Failure
 from long_running_agents.testing import FrozenClock
 
 pytestmark = pytest.mark.anyio
@@ -82,7 +82,7 @@ async def test_what_is_no_answer_ends_the_sandbox(clock, body):
         with pytest.raises(KernelLost) as lost:
             await call
 
-        assert lost.value.failure == Failure.PROTOCOL
+        assert lost.value.failure == FailureName.PROTOCOL
         assert kernel.lost
         assert inside.destroyed
 
@@ -105,7 +105,7 @@ async def test_an_answer_with_another_mark_ends_the_sandbox(clock):
         with pytest.raises(KernelLost) as lost:
             await call
 
-        assert lost.value.failure == Failure.PROTOCOL
+        assert lost.value.failure == FailureName.PROTOCOL
 
 
 async def test_who_speaks_unasked_is_not_listened_to(clock):
@@ -125,7 +125,7 @@ async def test_a_kernel_that_ends_is_known_to_be_lost(clock):
         with pytest.raises(KernelLost) as lost:
             await call
 
-        assert lost.value.failure == Failure.DIED
+        assert lost.value.failure == FailureName.DIED
         assert kernel.lost
 
 

@@ -1,9 +1,9 @@
 import pytest
 
 from long_running_agents.errors import UsageError
-from long_running_agents.sandbox import interpreter, packages
+from long_running_agents.sandbox import bubblewrap_command, packages
 
-PYTHON = interpreter.Interpreter("/usr/bin/python3", (3, 11))
+PYTHON = bubblewrap_command.Interpreter("/usr/bin/python3", (3, 11))
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def test_the_same_wishes_lie_in_the_same_place(tmp_path):
 
     assert packages.place(["a", "b", "a "], tmp_path, PYTHON) == one
     assert packages.place(["a"], tmp_path, PYTHON) != one
-    newer = interpreter.Interpreter(PYTHON.program, (3, 12))
+    newer = bubblewrap_command.Interpreter(PYTHON.program, (3, 12))
     assert packages.place(["a", "b"], tmp_path, newer) != one
 
 
@@ -50,7 +50,7 @@ def test_what_was_not_built_is_not_found(tmp_path):
 
 
 def test_a_python_that_can_be_shown_is_found():
-    found = interpreter.find()
+    found = bubblewrap_command.find()
 
     assert found.version >= (3, 11)
     assert found.program.exists()

@@ -3,9 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from long_running_agents.errors import UsageError
-from long_running_agents.sandbox.encoding import encoding_of
-from long_running_agents.sandbox.kinds import kind_of
-from long_running_agents.sandbox.reading import Wanted, read_page
+from long_running_agents.workspace.files import Wanted, encoding_of, kind_of, read_page
 
 TEXTS = st.text(alphabet="aä\N{SNOWMAN}\n\r", max_size=60)
 

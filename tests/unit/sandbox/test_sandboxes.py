@@ -1,16 +1,15 @@
 import pytest
 
 from long_running_agents.errors import Busy, NotFound, SandboxUnavailable
-from long_running_agents.sandbox.pool import Pool
-from long_running_agents.sandbox.port import Probe
-from long_running_agents.sandbox.sandboxes import Sandboxes
-from long_running_agents.sandbox.spec import Limits, SandboxSpec
+from long_running_agents.sandbox.base import Probe, SandboxLimits, SandboxSpec
+from long_running_agents.sandbox.factory import Pool
+from long_running_agents.sandbox.manager import Sandboxes
 from long_running_agents.testing import FrozenClock
 
 pytestmark = pytest.mark.anyio
 
 USUAL = SandboxSpec()
-OTHER = SandboxSpec(limits=Limits(memory=1))
+OTHER = SandboxSpec(limits=SandboxLimits(memory=1))
 
 
 class FakeSandbox:

@@ -3,8 +3,7 @@ import errno
 import pytest
 from tests.unit.sandbox.filter_machine import ALLOW, ERROR, KILL, verdict
 
-from long_running_agents.sandbox.seccomp import build
-from long_running_agents.sandbox.syscalls import FORBIDDEN, MACHINES
+from long_running_agents.sandbox.seccomp import FORBIDDEN, MACHINES, build
 
 CLONE_NEWUSER = 0x10000000
 THREAD = 0x3D0F00

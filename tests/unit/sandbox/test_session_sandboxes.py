@@ -3,10 +3,9 @@ from contextlib import asynccontextmanager
 import pytest
 from tests.unit.sandbox.test_sandboxes import FakeBackend
 
-from long_running_agents.errors import NotFound, SandboxUnavailable
-from long_running_agents.sandbox.sandboxes import Sandboxes
-from long_running_agents.sandbox.session_sandboxes import SessionSandboxes
-from long_running_agents.sandbox.spec import SandboxSpec
+from long_running_agents.errors import NotFound, SandboxUnavailable, Unavailable
+from long_running_agents.sandbox.base import SandboxSpec
+from long_running_agents.sandbox.manager import Sandboxes, SessionSandboxes
 from long_running_agents.testing import FrozenClock
 
 pytestmark = pytest.mark.anyio
@@ -19,7 +18,17 @@ class House:
         self.backend = FakeBackend()
         self.opened = 0
         self.installed = []
-        self.sessions = SessionSandboxes(self._open, SandboxSpec, self.installed.extend)
+        self.offline = False
+        self.lacking = {"requests"}
+        self.sessions = SessionSandboxes(
+            self._open, SandboxSpec, self._install, self.lacking.__contains__
+        )
+
+    def _install(self, packages):
+        if self.offline:
+            raise Unavailable("No network.")
+        self.lacking.clear()
+        self.installed.extend(packages or ["the usual ones"])
 
     @asynccontextmanager
     async def _open(self, _):
@@ -100,3 +109,24 @@ async def test_in_the_end_all_are_gone(house):
     entered = [await house.enter("a"), await house.enter("b")]
     await house.sessions.close()
     assert not any(each.sandbox.alive for each in entered)
+
+
+async def test_the_usual_packages_are_fetched_when_code_first_misses_one(house):
+    await house.enter("a")
+
+    assert await house.sessions.supply("a", "no_such_module") == ""
+    assert "try again" in await house.sessions.supply("a", "requests")
+    assert house.installed == ["the usual ones"]
+    assert (await house.enter("a")).fresh
+    assert await house.sessions.supply("a", "requests") == ""
+
+
+async def test_without_a_network_it_is_tried_once_and_said_how(house):
+    house.offline = True
+    first = await house.sessions.supply("a", "requests")
+    house.offline = False
+
+    assert "No network." in first
+    assert "lra sandbox prepare" in first
+    assert await house.sessions.supply("a", "requests") == first
+    assert house.installed == []

@@ -2,8 +2,8 @@ import base64
 
 import pytest
 
-from long_running_agents.sandbox.result import UNSANDBOXED, CodeError, ExecResult
-from long_running_agents.sandbox.telling import outputs, shortened, told
+from long_running_agents.sandbox.base import UNSANDBOXED, CodeError, ExecResult
+from long_running_agents.sandbox.kernel_sandbox import outputs, shortened, told
 
 WALLS = ("namespaces",)
 PNG = base64.b64encode(b"\x89PNG").decode()
@@ -39,6 +39,10 @@ def test_an_error_is_told_with_what_became_of_the_names():
 def test_some_errors_come_with_advice(name, fresh, advice):
     result = ExecResult(error=CodeError(name=name, message="x"), isolation=WALLS)
     assert advice in told(result, [], fresh=fresh)
+
+
+def test_what_ran_elsewhere_does_not_pretend_that_its_files_are_here():
+    assert "files of its own" in shown(elsewhere=True)
 
 
 def test_what_ran_without_walls_says_so():

@@ -2,12 +2,12 @@ import os
 
 import pytest
 
-from long_running_agents.sandbox.spec import MEGABYTE, Limits
-from long_running_agents.sandbox.watcher import Watcher, nameless, usage
+from long_running_agents.sandbox.base import MEGABYTE, SandboxLimits
+from long_running_agents.sandbox.limits import SandboxWatcher, nameless, usage
 
 pytestmark = pytest.mark.anyio
 
-LIMITS = Limits(workspace_bytes=MEGABYTE, workspace_files=10)
+LIMITS = SandboxLimits(workspace_bytes=MEGABYTE, workspace_files=10)
 
 
 class Sandbox:
@@ -34,7 +34,7 @@ def workspace(tmp_path):
 async def watched(workspace, seconds):
     """When the watcher ended a call of so many seconds; None if it did not."""
     sandbox = Sandbox()
-    look = Watcher(
+    look = SandboxWatcher(
         process=os.getpid(),
         limits=LIMITS,
         workspace=workspace,

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from long_running_agents.domain.workspace import is_sensitive
 from long_running_agents.errors import LraError, NotFound, PathRefused
-from long_running_agents.sandbox.sensitive import sensitive_in
-from long_running_agents.sandbox.workspace import Workspace
+from long_running_agents.sandbox.kernel_sandbox import sensitive_in
+from long_running_agents.workspace.workspace import Workspace
 
 CASES = Path(__file__).parents[2] / "attacks" / "paths.jsonl"
 PATHS = [json.loads(line) for line in CASES.read_text(encoding="utf-8").splitlines()]

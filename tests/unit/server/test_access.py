@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from long_running_agents.server.access import UNKNOWN, plain_paths, route_of
+from long_running_agents.observe.metrics import UNKNOWN, plain_paths, route_of
 
 PLAIN = plain_paths(
     [

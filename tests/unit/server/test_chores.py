@@ -2,8 +2,7 @@
 
 import pytest
 
-from long_running_agents.server.openai.chores import is_chore
-from long_running_agents.server.openai.said import Role, Said
+from long_running_agents.server.openai.history import HistoryEntry, SpeakerRole, is_chore
 
 AIDER = (
     "You are an expert software engineer that generates concise, \\\none-line Git commit messages"
@@ -12,11 +11,11 @@ AIDER = (
 
 
 def user(text):
-    return Said(role=Role.USER, text=text)
+    return HistoryEntry(role=SpeakerRole.USER, text=text)
 
 
 def system(text):
-    return Said(role=Role.SYSTEM, text=text)
+    return HistoryEntry(role=SpeakerRole.SYSTEM, text=text)
 
 
 @pytest.mark.parametrize(

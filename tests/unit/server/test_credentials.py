@@ -2,9 +2,9 @@
 
 import pytest
 
+from long_running_agents.domain.auth import new_secret, plausible
 from long_running_agents.domain.redaction import Redactor
-from long_running_agents.domain.token import new_secret, plausible
-from long_running_agents.server.credentials import in_address, presented, spoken
+from long_running_agents.server.auth import in_address, presented, spoken
 
 SECRET = "lra_" + "Ab-9_" * 8 + "xyz"
 

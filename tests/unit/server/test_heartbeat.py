@@ -6,7 +6,7 @@ import time
 import pytest
 
 from long_running_agents.clock import SystemClock
-from long_running_agents.server.heartbeat import BEAT, Heartbeat, beating
+from long_running_agents.observe.metrics import BEAT, Heartbeat, beating
 from long_running_agents.testing import FrozenClock
 
 pytestmark = pytest.mark.anyio

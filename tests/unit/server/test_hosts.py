@@ -2,7 +2,7 @@
 
 import pytest
 
-from long_running_agents.listening import is_loopback
+from long_running_agents.net.listen import is_loopback
 from long_running_agents.server.hosts import (
     host_of,
     is_foreign_embedding,

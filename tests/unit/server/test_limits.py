@@ -2,9 +2,8 @@
 
 import pytest
 
-from long_running_agents.server.connections import Connections, Ending, share
-from long_running_agents.server.rates import Rate
-from long_running_agents.server.serving import places
+from long_running_agents.server.connections import ConnectionEnd, Connections, RateLimit, share
+from long_running_agents.server.serve import places
 from long_running_agents.testing import FrozenClock
 
 pytestmark = pytest.mark.anyio
@@ -13,7 +12,7 @@ FAR = "192.0.2.7"
 
 
 def test_a_rate_lets_a_burst_pass_and_says_how_long_to_wait():
-    rate = Rate(FrozenClock(), per_minute=6, burst=2)
+    rate = RateLimit(FrozenClock(), per_minute=6, burst=2)
 
     assert [rate.take("a"), rate.take("a")] == [0, 0]
     assert rate.take("a") == 10
@@ -22,7 +21,7 @@ def test_a_rate_lets_a_burst_pass_and_says_how_long_to_wait():
 
 async def test_a_rate_recovers_with_time():
     clock = FrozenClock()
-    rate = Rate(clock, per_minute=6, burst=2)
+    rate = RateLimit(clock, per_minute=6, burst=2)
     for _ in range(3):
         rate.take("a")
 
@@ -33,7 +32,7 @@ async def test_a_rate_recovers_with_time():
 
 
 def test_a_rate_does_not_remember_the_whole_world():
-    rate = Rate(FrozenClock(), per_minute=6, burst=2)
+    rate = RateLimit(FrozenClock(), per_minute=6, burst=2)
 
     for number in range(20_000):
         rate.take(number)
@@ -63,11 +62,11 @@ def test_a_token_takes_only_what_came_in_by_it():
 
     with connections.registered("one", end_one), connections.registered(None, end_two):
         connections.end_of("one")
-        assert heard == [("one", Ending.UNAUTHORIZED)]
+        assert heard == [("one", ConnectionEnd.UNAUTHORIZED)]
         connections.end_all()
     connections.end_all()
 
-    assert sorted(heard[1:]) == [("one", Ending.LEAVING), ("two", Ending.LEAVING)]
+    assert sorted(heard[1:]) == [("one", ConnectionEnd.LEAVING), ("two", ConnectionEnd.LEAVING)]
 
 
 def test_few_handles_mean_few_places():

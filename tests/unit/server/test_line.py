@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from long_running_agents.server.openai.line import EventStream
+from long_running_agents.server.openai.stream import EventStream
 
 pytestmark = pytest.mark.anyio
 

@@ -3,12 +3,12 @@
 import pytest
 
 from long_running_agents.config import load
-from long_running_agents.domain.token import Caller, Scope
+from long_running_agents.domain.auth import Caller, TokenScope
 from long_running_agents.errors import NotFound
-from long_running_agents.server.openai.naming import listed, model_for
+from long_running_agents.server.openai.routes import listed, model_for
 
 ADMIN = Caller(owner="me")
-CHATS = Caller(owner="me", scopes=frozenset({Scope.CHAT}))
+CHATS = Caller(owner="me", scopes=frozenset({TokenScope.CHAT}))
 
 
 @pytest.fixture

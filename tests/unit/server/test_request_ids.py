@@ -2,8 +2,8 @@
 
 import pytest
 
-from long_running_agents import correlation
-from long_running_agents.server.request_ids import RequestIds, accepted
+from long_running_agents.observe import logs
+from long_running_agents.server.connections import RequestIds, accepted
 
 pytestmark = pytest.mark.anyio
 
@@ -27,7 +27,7 @@ async def test_the_name_is_known_inside_and_told_outside(kind):
     known, sent = [], []
 
     async def app(scope, receive, send):
-        known.append(correlation.current().request_id)
+        known.append(logs.current().request_id)
         await send({"type": start})
         await send({"type": "anything.else"})
 
@@ -41,4 +41,4 @@ async def test_the_name_is_known_inside_and_told_outside(kind):
         {"type": start, "headers": [(b"x-request-id", b"mine")]},
         {"type": "anything.else"},
     ]
-    assert correlation.current().request_id == ""
+    assert logs.current().request_id == ""

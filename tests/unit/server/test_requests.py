@@ -3,9 +3,8 @@
 import pytest
 from pydantic import ValidationError
 
-from long_running_agents.server.openai.chat_request import ChatRequest
-from long_running_agents.server.openai.responses_request import ResponsesRequest
-from long_running_agents.server.openai.said import Role, Said
+from long_running_agents.server.openai.history import HistoryEntry, SpeakerRole
+from long_running_agents.server.openai.requests import CompletionRequest, ResponsesRequest
 
 
 def text(words, kind="text"):
@@ -26,17 +25,17 @@ def test_a_chat_request():
         "conversation": "from-conversation",
         "stream": True,
     }
-    request = ChatRequest.model_validate(body).request(None)
+    request = CompletionRequest.model_validate(body).request(None)
     assert request.said[1:] == (
-        Said(role=Role.USER, text="a\nb"),
-        Said(role=Role.ASSISTANT, calls=("c1",)),
-        Said(role=Role.TOOL, text="x", call_id="c1"),
+        HistoryEntry(role=SpeakerRole.USER, text="a\nb"),
+        HistoryEntry(role=SpeakerRole.ASSISTANT, calls=("c1",)),
+        HistoryEntry(role=SpeakerRole.TOOL, text="x", call_id="c1"),
     )
     assert (request.instructions, request.stream) == ("Be brief.", True)
     [tool] = request.tools
     assert (tool.name, dict(tool.schema)) == ("f", {"type": "object", "properties": {}})
     assert request.session == "from-conversation"
-    assert ChatRequest.model_validate(body).request("from-header").session == "from-header"
+    assert CompletionRequest.model_validate(body).request("from-header").session == "from-header"
 
 
 def test_a_responses_request_says_the_same():
@@ -54,10 +53,10 @@ def test_a_responses_request_says_the_same():
     }
     request = ResponsesRequest.model_validate(body).request(None)
     assert request.said == (
-        Said(role=Role.USER, text="a"),
-        Said(role=Role.ASSISTANT, text="b"),
-        Said(role=Role.ASSISTANT, calls=("c1",)),
-        Said(role=Role.TOOL, text="x", call_id="c1"),
+        HistoryEntry(role=SpeakerRole.USER, text="a"),
+        HistoryEntry(role=SpeakerRole.ASSISTANT, text="b"),
+        HistoryEntry(role=SpeakerRole.ASSISTANT, calls=("c1",)),
+        HistoryEntry(role=SpeakerRole.TOOL, text="x", call_id="c1"),
     )
     assert request.instructions == "Be brief."
     assert [tool.name for tool in request.tools] == ["f"]
@@ -67,7 +66,7 @@ def test_a_responses_request_says_the_same():
     "wrong",
     [
         {"input": []},
-        {"input": [{"type": "message", "role": "user", "content": [{"type": "input_image"}]}]},
+        {"input": [{"type": "message", "role": "user", "content": [{"type": "input_audio"}]}]},
         {"input": "x", "background": True},
         {"input": "x", "prompt": {"id": "p"}},
         {"input": "x", "text": {"format": {"type": "json_schema"}}},

@@ -5,12 +5,12 @@ import time
 import pytest
 
 from long_running_agents.errors import UsageError
-from long_running_agents.server.openai.said import (
+from long_running_agents.server.openai.history import (
     MOST_CHARACTERS,
     MOST_EXCHANGES,
     MOST_INSTRUCTIONS,
-    Role,
-    Said,
+    HistoryEntry,
+    SpeakerRole,
     digest,
     exchanges,
     instructions,
@@ -19,19 +19,19 @@ from long_running_agents.server.openai.said import (
 
 
 def user(text):
-    return Said(role=Role.USER, text=text)
+    return HistoryEntry(role=SpeakerRole.USER, text=text)
 
 
 def assistant(text="", *calls):
-    return Said(role=Role.ASSISTANT, text=text, calls=calls)
+    return HistoryEntry(role=SpeakerRole.ASSISTANT, text=text, calls=calls)
 
 
 def system(text):
-    return Said(role=Role.SYSTEM, text=text)
+    return HistoryEntry(role=SpeakerRole.SYSTEM, text=text)
 
 
 def result(call_id, text=""):
-    return Said(role=Role.TOOL, text=text, call_id=call_id)
+    return HistoryEntry(role=SpeakerRole.TOOL, text=text, call_id=call_id)
 
 
 TALK = [user("Hi there"), assistant("Let me see.", "c1"), result("c1", "42"), assistant("It is.")]

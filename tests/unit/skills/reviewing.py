@@ -2,8 +2,8 @@
 
 from long_running_agents.config.settings import SkillSettings
 from long_running_agents.domain.redaction import Redactor
-from long_running_agents.domain.skill import Brought, Draft, Origin
-from long_running_agents.skills.reviewing.review import review
+from long_running_agents.domain.skill import SkillCreator, SkillDraft, SkillOrigin
+from long_running_agents.skills.review import review
 
 ALLOWED = SkillSettings().allowed_imports
 RESERVED = frozenset({"run_command", "read_file"})
@@ -88,7 +88,7 @@ async def summarise(
 
 
 def reviewed(source, *, redact=None, **given):
-    draft = Draft(source=source, brought=Brought(origin=Origin.MODEL), **given)
+    draft = SkillDraft(source=source, brought=SkillOrigin(origin=SkillCreator.MODEL), **given)
     return review(draft, allowed_imports=ALLOWED, reserved=RESERVED, redact=redact or Redactor(()))
 
 

@@ -2,7 +2,7 @@ import ast
 
 import pytest
 
-from long_running_agents.skills.reviewing.annotations import UnknownHint, schema_of
+from long_running_agents.skills.annotations import SchemaReader, UnknownHint
 
 CLASSES = """
 class Point(TypedDict):
@@ -51,7 +51,8 @@ NUMBER, WHOLE, TEXT, NONE = ({"type": name} for name in ("number", "integer", "s
 
 def schema(hint, aliases=None):
     classes = {node.name: node for node in ast.parse(CLASSES).body}
-    return schema_of(ast.parse("\n\n" + hint).body[0].value, classes, aliases)
+    node = ast.parse("\n\n" + hint).body[0].value
+    return SchemaReader(classes, aliases or {}, node.lineno).read(node)
 
 
 @pytest.mark.parametrize(

@@ -2,11 +2,11 @@ import itertools
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from long_running_agents.skills.reviewing.deriving import derived
+from long_running_agents.skills.trial import sample_calls
 
 
 def schema(required=None, **properties):
@@ -20,20 +20,20 @@ def schema(required=None, **properties):
 
 
 def values(**properties):
-    return [next(iter(example.args.values())) for example in derived(schema(**properties))]
+    return [next(iter(example.args.values())) for example in sample_calls(schema(**properties))]
 
 
 NUMBERS = {"type": "array", "items": {"type": "number"}}
 
 
 def test_a_function_without_parameters_gets_one_empty_call():
-    found = derived(schema())
+    found = sample_calls(schema())
     assert [example.args for example in found] == [{}]
     assert found[0].derived
 
 
 def test_the_typical_call_has_a_rising_list_and_the_default():
-    first, second, *others = derived(
+    first, second, *others = sample_calls(
         schema(["prices"], prices=NUMBERS, period={"type": "integer", "default": 14})
     )
     prices = first.args["prices"]
@@ -47,7 +47,7 @@ def test_the_typical_call_has_a_rising_list_and_the_default():
 
 
 def test_there_are_never_more_than_six_and_none_is_there_twice():
-    found = derived(schema(a={"type": "integer"}, b={"type": "string"}, c=NUMBERS))
+    found = sample_calls(schema(a={"type": "integer"}, b={"type": "string"}, c=NUMBERS))
     texts = [json.dumps(example.args) for example in found]
     assert 2 <= len(texts) <= 6
     assert len(set(texts)) == len(texts)
@@ -107,10 +107,10 @@ def test_a_name_helps_to_choose_a_number():
 )  # fmt: skip
 def test_every_call_is_one_that_the_schema_takes(one):
     whole = schema(value=one)
-    found = derived(whole)
+    found = sample_calls(whole)
     assert found
     assert all(Draft202012Validator(whole).is_valid(example.args) for example in found)
-    assert found == derived(whole)
+    assert found == sample_calls(whole)
 
 
 def test_what_may_be_none_is_none_once():
@@ -118,7 +118,7 @@ def test_what_may_be_none_is_none_once():
 
 
 def test_a_schema_that_nothing_fits_gets_no_calls():
-    assert derived(schema(a={"type": "integer", "minimum": 5, "maximum": 1})) == ()
+    assert sample_calls(schema(a={"type": "integer", "minimum": 5, "maximum": 1})) == ()
 
 
 _SIMPLE = st.fixed_dictionaries(
@@ -135,10 +135,9 @@ _SCHEMAS = st.recursive(
 )
 
 
-@settings(deadline=None, max_examples=60)
 @given(st.dictionaries(st.text("abcdeurl_", min_size=1, max_size=8), _SCHEMAS, max_size=4))
 def test_any_schema_of_a_signature_gets_calls_that_fit(properties):
     whole = schema(**properties)
-    for example in derived(whole):
+    for example in sample_calls(whole):
         Draft202012Validator(whole).validate(example.args)
         json.dumps(example.args, allow_nan=False)

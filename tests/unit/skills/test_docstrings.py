@@ -1,7 +1,7 @@
 import pytest
 
-from long_running_agents.domain.skill import Example
-from long_running_agents.skills.reviewing.docstrings import examples, told
+from long_running_agents.domain.skill import SkillExample
+from long_running_agents.skills.signature import examples_in, read_docstring
 
 GOOGLE = """Add two numbers.
 
@@ -58,34 +58,34 @@ It takes its time.
 
 @pytest.mark.parametrize("docstring", [GOOGLE, NUMPY, SPHINX])
 def test_each_style_tells_what_the_tool_does_and_what_it_takes(docstring):
-    found = told(docstring)
+    found = read_docstring(docstring)
     assert found.description == "Add two numbers.\n\nIt takes its time."
     assert found.arguments == {"first": "The first one, and the best.", "second": "The other."}
 
 
 def test_calls_are_no_part_of_the_description_wherever_they_stand():
-    assert told("Add.\n\nExample:\n    >>> add(1)\n    2\n").description == "Add."
-    assert told("Add.\n\n>>> add(1)\n2\n\nMore.").description == "Add.\n\nMore."
-    assert told("Add.\n\nNote:\n    Slow.\n").description == "Add.\n\nNote: Slow."
+    assert read_docstring("Add.\n\nExample:\n    >>> add(1)\n    2\n").description == "Add."
+    assert read_docstring("Add.\n\n>>> add(1)\n2\n\nMore.").description == "Add.\n\nMore."
+    assert read_docstring("Add.\n\nNote:\n    Slow.\n").description == "Add.\n\nNote: Slow."
 
 
 def test_a_single_line_about_an_argument_is_enough():
-    found = told("Add.\n\n:param n: Which one.")
+    found = read_docstring("Add.\n\n:param n: Which one.")
     assert (found.description, found.arguments) == ("Add.", {"n": "Which one."})
-    assert told("Add.\n\nArgs:\n    n: Which one.").arguments == {"n": "Which one."}
+    assert read_docstring("Add.\n\nArgs:\n    n: Which one.").arguments == {"n": "Which one."}
 
 
 def test_no_docstring_tells_nothing():
-    assert (told("").description, told("").arguments) == ("", {})
+    assert (read_docstring("").description, read_docstring("").arguments) == ("", {})
 
 
 def test_reading_a_docstring_says_nothing_to_anybody(capfd):
-    told("Add.\n\nArgs:\n    nonsense\n    x: y\n\nReturns:\n    it\n")
+    read_docstring("Add.\n\nArgs:\n    nonsense\n    x: y\n\nReturns:\n    it\n")
     assert capfd.readouterr() == ("", "")
 
 
 def shown(text):
-    return examples(text, "add", ("a", "b"))
+    return examples_in(text, "add", ("a", "b"))
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def shown(text):
     ],
 )
 def test_a_call_with_its_result_is_an_example(text, args, result):
-    assert shown(text) == (Example(args=args, result=result, checked=True),)
+    assert shown(text) == (SkillExample(args=args, result=result, checked=True),)
 
 
 @pytest.mark.parametrize(
@@ -135,5 +135,5 @@ def test_several_calls_are_several_examples_each_once():
 
 
 def test_the_context_of_a_shown_call_is_no_argument():
-    found = examples(">>> add(ctx, 1)\n2", "add", ("a",), context="ctx")
-    assert found == (Example(args={"a": 1}, result=2, checked=True),)
+    found = examples_in(">>> add(ctx, 1)\n2", "add", ("a",), context="ctx")
+    assert found == (SkillExample(args={"a": 1}, result=2, checked=True),)

@@ -1,19 +1,14 @@
-import ast
 import hashlib
 import json
 import subprocess
 import sys
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from tests.unit.skills.versions import NOW, version
 
-from long_running_agents.domain.skill import Kind
+from long_running_agents.domain.skill import SkillKind
 from long_running_agents.errors import UsageError
-from long_running_agents.skills.transfer.exporting import exported
-from long_running_agents.skills.transfer.renaming import renamed
-from long_running_agents.skills.transfer.sections import MARKER
+from long_running_agents.skills.export import MARKER, exported
 
 
 def results(text, tmp_path, *calls):
@@ -54,74 +49,68 @@ def test_no_skills_are_a_module_too(tmp_path):
     assert results(exported([], now=NOW), tmp_path, "1") == [1]
 
 
-def test_helpers_of_one_name_do_not_meet(tmp_path):
-    one = version(
-        "one",
-        "import math\n\n_LIMIT = 1\n\n\ndef _help(n):  # _help stays in a comment\n"
-        "    return n + _LIMIT + math.floor(0.5)\n\n\ndef one(n, _help=_help):\n"
-        "    return _help(n)\n",
+CLASHES = {
+    "_help (in one, two)": [
+        version("one", "def _help(n):\n    return n\n\ndef one(n):\n    return _help(n)\n"),
+        version("two", "def _help(n):\n    return 2\n\ndef two(n):\n    return _help(n)\n"),
+    ],
+    "run (in by_two, by_three)": [
+        version("by_two", "def run(n):\n    return n % 2\n", function="run"),
+        version("by_three", "def run(n):\n    return n % 3\n", function="run"),
+    ],
+    "two (in one, two)": [
+        version("one", "def two(n):\n    return n\n\ndef one(n):\n    return two(n)\n"),
+        version("two", "def go():\n    return 5\n", function="go"),
+    ],
+    "datetime (in one, two)": [
+        version("one", "import datetime\n\ndef one():\n    return datetime.MAXYEAR\n"),
+        version("two", "from datetime import datetime\n\ndef two():\n    return datetime.max\n"),
+    ],
+    "sum (in sum, other)": [
+        version("sum", "def sum(values):\n    return 'mine'\n"),
+        version("other", "def other():\n    return sum([1, 2])\n"),
+    ],
+    "_count (in one, two)": [
+        version(name, f"def {name}():\n    global _count\n    _count = 1\n    return _count\n")
+        for name in ("one", "two")
+    ],
+    "json (in one, two)": [
+        version("one", "import json\n\ndef one():\n    return json.dumps(1)\n"),
+        version("two", "import json\njson = None\n\ndef two():\n    return json\n"),
+    ],
+}
+
+
+@pytest.mark.parametrize("named", CLASHES)
+def test_names_that_clash_are_refused_with_their_skills(named):
+    with pytest.raises(UsageError, match="Names clash") as raised:
+        exported(CLASHES[named], now=NOW)
+
+    assert named in raised.value.message
+    assert "one at a time" in raised.value.hint
+    for each in CLASHES[named]:
+        assert exported([each], now=NOW)
+
+
+def test_of_many_clashes_the_rest_is_counted():
+    source = "".join(f"_x{n} = {n}\n" for n in range(15))
+    with pytest.raises(UsageError, match="and 5 more"):
+        exported([version(n, f"{source}def {n}(): pass\n") for n in ("one", "two")], now=NOW)
+
+
+def test_equal_imports_and_names_of_inner_scopes_do_not_clash(tmp_path):
+    source = (
+        "import math\nimport os.path\nfrom datetime import date as day\n\ndef NAME(n):\n"
+        "    sum = [each for each in (n, math.floor(0.5))]\n"
+        "    return [sum, os.path.basename('a/b'), day(2026, 1, 2).day]\n"
     )
-    two = version(
-        "two",
-        "import math\n_LIMIT = 2\n\ndef _help(n, *, _LIMIT=_LIMIT):\n    return n + _LIMIT\n\n"
-        "def two(n):\n    said = f'{_help(n)!s:>{_LIMIT}} _help'\n"
-        "    return [said, _help(n, _LIMIT=5), dict(_help=1)['_help']]\n",
-    )
-    text = exported([one, two], now=NOW)
+    versions = [version(name, source.replace("NAME", name)) for name in ("one", "two")]
+    text = exported(versions, now=NOW)
 
-    assert "# _help stays in a comment" in text
-    assert "def one(n, _help=_one__help):\n    return _help(n)" in text
-    assert results(text, tmp_path, "module.one(1)", "module.two(1)") == [2, [" 3 _help", 6, 1]]
-
-
-def test_functions_of_one_name_are_known_by_the_names_of_their_tools(tmp_path):
-    source = "def run(n):\n    return n if n < {0} else run(n - {0})\n"
-    versions = [
-        version("by_two", source.format(2), function="run"),
-        version("by_three", source.format(3), function="run"),
-        version("run", source.format(5)),
+    assert results(text, tmp_path, "module.one(1)", "module.two(2)") == [
+        [[1, 0], "b", 2],
+        [[2, 0], "b", 2],
     ]
-    calls = ("module.by_two(7)", "module.by_three(8)", "module.run(9)")
-
-    assert results(exported(versions, now=NOW), tmp_path, *calls) == [1, 2, 4]
-    assert results(exported(versions[::-1], now=NOW), tmp_path, *calls) == [1, 2, 4]
-
-
-def test_a_helper_called_like_another_tool_gives_way(tmp_path):
-    one = version("one", "def two(n):\n    return n\n\ndef one(n):\n    return two(n)\n")
-    two = version("two", "def one():\n    return 5\n\ndef go():\n    return one()\n", function="go")
-    self = version("self", "def self():\n    return 1\n\ndef go(): return self()\n", function="go")
-    text = exported([one, two, self], now=NOW)
-
-    calls = ("module.one(3)", "module.two()", "module.self()")
-    assert results(text, tmp_path, *calls) == [3, 5, 1]
-
-
-def test_imports_that_bind_one_name_to_two_things_are_told_apart(tmp_path):
-    one = version(
-        "one", "import datetime\n\ndef one():\n    return datetime.date(2026, 1, 2).day\n"
-    )
-    two = version(
-        "two",
-        "from datetime import datetime\nimport os.path\n\ndef two():\n"
-        "    return [datetime(2026, 1, 3).day, os.path.basename('a/b')]\n",
-    )
-    three = version("three", "os = 4\nfrom math import (\n    floor as datetime, ceil\n)\n"
-                    "def three():\n    return datetime(1.5) + ceil(0.5) + os\n")  # fmt: skip
-    calls = ("module.one()", "module.two()", "module.three()")
-
-    assert results(exported([one, two, three], now=NOW), tmp_path, *calls) == [2, [3, "b"], 6]
-
-
-def test_a_builtin_stays_one_for_all_others(tmp_path):
-    total = version("sum", "def sum(values):\n    return 'mine'\n")
-    other = version("other", "def other():\n    return sum([1, 2])\n")
-    hiding = version("hiding", "def len(x):\n    return 7\n\ndef hiding():\n    return len([])\n")
-    length = version("length", "def length():\n    return len([1])\n")
-    text = exported([total, other, hiding, length], now=NOW)
-
-    calls = ("module.sum([1])", "module.other()", "module.hiding()", "module.length()")
-    assert results(text, tmp_path, *calls) == ["mine", 3, 7, 1]
 
 
 def test_the_future_is_imported_once_and_at_the_top(tmp_path):
@@ -139,73 +128,8 @@ def test_the_future_is_imported_once_and_at_the_top(tmp_path):
     assert "__future__ import" not in exported([DOUBLE], now=NOW).split("# ---")[0]
 
 
-def test_state_of_two_modules_stays_apart(tmp_path):
-    source = "_count = {0}\n\ndef {1}():\n    global _count\n    _count += 1\n    return _count\n"
-    versions = [version("one", source.format(1, "one")), version("two", source.format(10, "two"))]
-
-    calls = ("module.one()", "module.two()", "module.one()")
-    assert results(exported(versions, now=NOW), tmp_path, *calls) == [2, 11, 3]
-
-
-def test_a_tool_may_be_called_like_a_word_of_python(tmp_path):
-    text = exported([version("import", "def go():\n    return 1\n", function="go")], now=NOW)
-
-    assert results(text, tmp_path, "getattr(module, 'import')()") == [1]
-
-
-def test_unusual_ways_to_bind_a_name_are_renamed_too(tmp_path):
-    source = """
-try:
-    raise ValueError("no")
-except ValueError as _error:
-    _kept = str(_error)
-match {"a": 1, "b": 2}:
-    case {"a": _a, **_rest}:
-        pass
-match [1, 2, 3]:
-    case [_first, *_others] as _whole:
-        pass
-for _each in range(3):
-    pass
-with open("/dev/null") as _file:
-    pass
-_made = [(_last := _x) for _x in (1, 2)]
-class _Thing:
-    _kept = 5
-    def told(self):
-        return [_kept, self._kept, [_kept for _kept in (1,)], (lambda _kept: _kept)(3)]
-async def NAME_later(): return _kept
-def NAME(*_others, _first=_first, **_rest):
-    def inner():
-        nonlocal _first
-        _first += 1
-        return _kept
-    return [_kept, _a, _others, _first, _whole, _each, _last, _made, _Thing().told(), inner()]
-"""
-    versions = [version(name, source.replace("NAME", name)) for name in ("one", "two")]
-    alone = exported(versions[:1], now=NOW)
-    both = exported(versions, now=NOW)
-
-    assert "_one__kept" in both
-    expected = results(alone, tmp_path, "module.one(7)")
-    assert results(both, tmp_path, "module.one(7)", "module.two(7)") == expected * 2
-
-
-def test_what_a_class_has_bound_before_is_its_own(tmp_path):
-    source = (
-        "from math import *\n\ndef _get(self):\n    return 1\n\nclass _Thing:\n"
-        "    def _get(self):\n        return 2\n    got = property(_get)\n\n"
-        "def NAME():\n    return [_Thing().got, _get(None), floor(0.5)]\n"
-    )
-    versions = [version(name, source.replace("NAME", name)) for name in ("one", "two")]
-    text = exported(versions, now=NOW)
-
-    assert "    got = property(_get)" in text
-    assert results(text, tmp_path, "module.one()", "module.two()") == [[2, 1, 0]] * 2
-
-
 def test_guides_are_mentioned(tmp_path):
-    guide = version("release-notes", "---\n", kind=Kind.GUIDE)
+    guide = version("release-notes", "---\n", kind=SkillKind.GUIDE)
 
     assert "not in here: release-notes." in exported([guide, DOUBLE], now=NOW)
 
@@ -219,11 +143,8 @@ def test_guides_are_mentioned(tmp_path):
         [version("one", "def one(:")],
         [version("one", "x = '\ud800'\ndef one(): pass")],
         [version("one", "def one(): return " + "-" * 9000 + "1")],
-        [
-            version("sum", "def sum(): pass"),
-            version("deep", f"def deep(): return {'+'.join('1' * 900)}"),
-        ],
-        [DOUBLE, version("one", "double = 1\nclass A:\n    double = double\ndef one(): pass")],
+        [version("one", "def one():\n    nonlocal x\n")],
+        [DOUBLE, version("one", "double = 1\ndef one(): pass")],
     ],
 )
 def test_what_cannot_be_written_is_said(versions):
@@ -231,25 +152,3 @@ def test_what_cannot_be_written_is_said(versions):
         exported(versions, now=NOW)
 
     assert raised.value.hint
-
-
-def test_a_name_with_two_meanings_is_not_guessed():
-    with pytest.raises(UsageError):
-        renamed("x = 1\nclass A:\n    x = x\n", {"x": "y"})
-
-
-def test_what_cannot_be_renamed_in_the_text_is_written_anew():
-    source = "x = 1\nword = f'{\"{x}\"}{x}'  # odd\n"
-    text = renamed(source, {"x": "y"})
-
-    assert ast.dump(ast.parse(text)) == ast.dump(ast.parse("y = 1\nword = f'{\"{x}\"}{y}'"))
-
-
-@given(st.text(alphabet="abx_ =()[]:,.\n'f{}1lambdaor"))
-def test_renaming_keeps_the_meaning_or_says_why_not(source):
-    try:
-        text = renamed(source, {"a": "zz", "x": "yy"})
-    except UsageError:
-        return
-    back = renamed(text, {"zz": "a", "yy": "x"})
-    assert ast.dump(ast.parse(back)) == ast.dump(ast.parse(source))

@@ -10,14 +10,13 @@ from tests.unit.store.house import house
 
 from long_running_agents.config.settings import SkillSettings
 from long_running_agents.domain.redaction import Redactor
-from long_running_agents.sandbox.result import ExecResult
-from long_running_agents.sandbox.workspace import Workspace
-from long_running_agents.skills.filing import Filing
-from long_running_agents.skills.library import Library
+from long_running_agents.sandbox.base import ExecResult
+from long_running_agents.skills.context import SkillContext, SkillIndexes
+from long_running_agents.skills.library import SkillFileSync, SkillLibrary
 from long_running_agents.skills.trial import Trials
-from long_running_agents.skills.workroom import Shelves, Workroom
 from long_running_agents.store import skills
 from long_running_agents.testing import FrozenClock
+from long_running_agents.workspace.workspace import Workspace
 
 pytestmark = pytest.mark.anyio
 
@@ -45,7 +44,7 @@ class EvenSandbox:
 
 @dataclass
 class Desk:
-    workspace: CountingWorkspace
+    folder: CountingWorkspace
     sandboxes = None
 
 
@@ -64,7 +63,7 @@ def workspace(tmp_path):
 async def room(tmp_path, workspace):
     clock = FrozenClock(NOW)
     async with house(tmp_path / "home") as database:
-        yield Workroom(
+        yield SkillContext(
             database=database,
             clock=clock,
             settings=SkillSettings(),
@@ -73,18 +72,18 @@ async def room(tmp_path, workspace):
             reserved=frozenset(),
             place=lambda _: Desk(workspace),
             announce=lambda _: None,
-            shelves=Shelves(database),
+            indexes=SkillIndexes(database),
         )
 
 
 @pytest.fixture
 def library(room):
-    return Library(room, "me")
+    return SkillLibrary(room, "me")
 
 
 @pytest.fixture
 def filing(room, library):
-    return Filing(room, library)
+    return SkillFileSync(room, library)
 
 
 def put(workspace, name, content):

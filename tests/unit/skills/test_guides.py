@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from long_running_agents.domain.redaction import Redactor
-from long_running_agents.domain.skill import File, Severity
+from long_running_agents.domain.skill import Severity, SkillFile
 from long_running_agents.skills.guides import read_guide
-from long_running_agents.skills.lookalikes import confusable
+from long_running_agents.skills.proposals import confusable
 
 REDACT = Redactor(["correct-horse-battery"])
 HEAD = (
@@ -25,7 +25,7 @@ def with_body(body):
 
 
 def test_a_plain_guide_is_read_without_a_finding():
-    guide = read(files=[File(path="scripts/group.py", content="print('grouped')\n")])
+    guide = read(files=[SkillFile(path="scripts/group.py", content="print('grouped')\n")])
 
     assert guide.findings == ()
     assert guide.name == "release-notes"
@@ -101,9 +101,11 @@ def test_sizes_and_numbers_have_a_bound():
     assert "65536 bytes" in read(GUIDE + "a" * 65536).findings[0].message
     assert (
         "100 files"
-        in read(files=[File(path=f"{n}", content="") for n in range(101)]).findings[0].message
+        in read(files=[SkillFile(path=f"{n}", content="") for n in range(101)]).findings[0].message
     )
-    assert "in all" in read(files=[File(path="a", content="a" * (1 << 20))]).findings[0].message
+    assert (
+        "in all" in read(files=[SkillFile(path="a", content="a" * (1 << 20))]).findings[0].message
+    )
 
 
 @pytest.mark.parametrize(
@@ -123,18 +125,18 @@ def test_sizes_and_numbers_have_a_bound():
     ],
 )
 def test_no_path_leaves_the_folder(path):
-    assert read(files=[File(path=path, content="x")]).errors
+    assert read(files=[SkillFile(path=path, content="x")]).errors
 
 
 def test_a_file_is_there_once_and_is_no_key():
-    twice = read(files=[File(path="a.md", content=""), File(path="A.md", content="")])
+    twice = read(files=[SkillFile(path="a.md", content=""), SkillFile(path="A.md", content="")])
     assert "twice" in twice.errors[0].message
-    assert "twice" in read(files=[File(path="skill.md", content="")]).errors[0].message
-    assert "secrets" in read(files=[File(path="a/id_rsa", content="")]).errors[0].message
+    assert "twice" in read(files=[SkillFile(path="skill.md", content="")]).errors[0].message
+    assert "secrets" in read(files=[SkillFile(path="a/id_rsa", content="")]).errors[0].message
 
 
 def test_only_text_is_taken():
-    finding = read(files=[File(path="assets/logo", content="a\n\x00b")]).errors[0]
+    finding = read(files=[SkillFile(path="assets/logo", content="a\n\x00b")]).errors[0]
 
     assert (finding.line, finding.message) == (
         2,
@@ -216,7 +218,7 @@ def test_what_malicious_guides_do_needs_a_person(body):
 
 @pytest.mark.parametrize("body", BAD[:8])
 def test_the_same_is_found_in_the_files_beside_it(body):
-    guide = read(files=[File(path="scripts/run.sh", content="#!/bin/sh\n" + body)])
+    guide = read(files=[SkillFile(path="scripts/run.sh", content="#!/bin/sh\n" + body)])
 
     assert all(each.message.startswith("scripts/run.sh: ") for each in guide.warnings)
     assert guide.warnings[0].line == 2
@@ -245,7 +247,7 @@ def test_what_honest_guides_say_passes(body):
 
 
 def test_the_findings_are_told_with_the_worst_first_and_have_an_end():
-    files = [File(path=f"f{n}.md", content="printenv\nid_rsa\n" * 9) for n in range(40)]
+    files = [SkillFile(path=f"f{n}.md", content="printenv\nid_rsa\n" * 9) for n in range(40)]
     findings = read(HEAD + "printenv correct-horse-battery\n", files=files).findings
 
     assert findings[0].severity is Severity.ERROR
@@ -260,14 +262,14 @@ def test_the_findings_are_told_with_the_worst_first_and_have_an_end():
 def test_a_lot_of_anything_is_read_in_seconds(piece):
     content = piece * (200_000 // len(piece))
     begin = time.monotonic()
-    read(files=[File(path="a", content=content)])
+    read(files=[SkillFile(path="a", content=content)])
 
     assert time.monotonic() - begin < 20
 
 
 @given(st.text(), st.text(max_size=20), st.text())
 def test_no_text_makes_the_reading_raise(head, path, body):
-    guide = read(f"---\n{head}\n---\n{body}", head, [File(path=path, content=body)])
+    guide = read(f"---\n{head}\n---\n{body}", head, [SkillFile(path=path, content=body)])
 
     assert guide.findings
     for each in guide.findings:

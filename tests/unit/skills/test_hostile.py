@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.unit.skills.reviewing import RSI, function, reviewed
 
-from long_running_agents.skills.likeness import fingerprint
+from long_running_agents.skills.proposals import fingerprint
 
 DEEP = 20_000
 SOURCES = {
@@ -90,7 +90,7 @@ def test_an_odd_escape_is_no_error_where_warnings_are_errors():
     assert not reviewed(function("return '\\d'")).errors
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(st.text(alphabet=st.characters(), max_size=300))
 def test_any_text_is_survived(text):
     found = reviewed(text)
@@ -105,7 +105,7 @@ _PIECES = st.sampled_from(
 )  # fmt: skip
 
 
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 @given(st.lists(st.tuples(st.integers(0, len(RSI)), st.integers(0, 12), _PIECES), max_size=4))
 def test_a_good_source_that_was_damaged_is_survived(changes):
     source = RSI
@@ -116,7 +116,6 @@ def test_a_good_source_that_was_damaged_is_survived(changes):
     fingerprint(source)
 
 
-@settings(deadline=None, max_examples=150)
 @given(st.text(alphabet="intstrlisdcOpUnLaA[](),|.'\"0 None", max_size=40))
 def test_any_hint_is_survived(hint):
     found = reviewed(function(hint=f"a: {hint}"))
@@ -138,7 +137,6 @@ _JSON = st.recursive(
 )  # fmt: skip
 
 
-@settings(deadline=None, max_examples=200)
 @given(st.dictionaries(st.sampled_from(["type", "properties", "required", "$defs"]), _JSON), _JSON)
 def test_any_declared_schema_is_survived(declared, other):
     found = reviewed(RSI, input_schema=declared, output_schema=other)

@@ -6,11 +6,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.skills.versions import NOW, version
 
-from long_running_agents.domain.skill import Example, File, Kind, Limits, Origin
+from long_running_agents.domain.skill import (
+    SkillCreator,
+    SkillExample,
+    SkillFile,
+    SkillKind,
+    SkillLimits,
+)
 from long_running_agents.errors import Altered, TooLarge, UsageError
-from long_running_agents.skills.differing import diff
-from long_running_agents.skills.transfer.exporting import exported
-from long_running_agents.skills.transfer.importing import imported
+from long_running_agents.skills.export import exported, imported
+from long_running_agents.skills.versions import diff
 
 ONE = version(
     "one",
@@ -20,22 +25,22 @@ ONE = version(
     "    return f'{_help(n)} {sum([1])}'\n",
     function="run",
     number=7,
-    limits=Limits(timeout=3.5, memory=99),
+    limits=SkillLimits(timeout=3.5, memory=99),
     safe_mode=False,
     allowed_imports=("datetime",),
-    examples=(Example(args={"n": 1, "day": "é\n# --- x"}, result="2 1", checked=True),),
+    examples=(SkillExample(args={"n": 1, "day": "é\n# --- x"}, result="2 1", checked=True),),
     label="1.0 · é",
 )
 TWO = version(
     "two",
-    "import datetime as date\n\ndef _help(): return date\n\ndef run(): return _help()",
-    function="run",
+    "import datetime\n\ndef _aid(): return datetime\n\ndef go(): return _aid()",
+    function="go",
 )
-SUM = version("sum", "def sum(values):\n    return values\n")
+MAX = version("max", "def max(values):\n    return values\n")
 
 
 def test_what_was_exported_comes_back_as_it_was():
-    versions = [ONE, TWO, SUM]
+    versions = [ONE, TWO, MAX]
     drafts = imported(exported(versions, now=NOW))
 
     for before, draft in zip(versions, drafts, strict=True):
@@ -47,7 +52,7 @@ def test_what_was_exported_comes_back_as_it_was():
         assert draft.allowed_imports == before.allowed_imports
         assert draft.label == before.label
         assert draft.description == before.interface.description
-        assert draft.brought.origin is Origin.IMPORT
+        assert draft.brought.origin is SkillCreator.IMPORT
 
 
 @pytest.mark.parametrize(
@@ -63,7 +68,7 @@ def test_what_was_exported_comes_back_as_it_was():
 def test_every_layout_comes_back(source):
     versions = [
         version("ff", source, function="f"),
-        version("gg", "_é = 2\ndef f(): 1\n", function="f"),
+        version("gg", "_è = 2\ndef g(): 1\n", function="g"),
     ]
 
     assert [draft.source for draft in imported(exported(versions, now=NOW))] == [
@@ -188,20 +193,21 @@ def test_equal_versions_have_no_difference():
 
 
 def test_a_difference_shows_lines_and_limits():
-    source = TWO.source.replace("return _help()", "return 1")
-    new = replace(TWO, source=source, number=2, limits=Limits(timeout=5))
+    source = TWO.source.replace("return _aid()", "return 1")
+    new = replace(TWO, source=source, number=2, limits=SkillLimits(timeout=5))
     text = diff(TWO, new)
 
     assert "--- version 1: settings\n+++ version 2: settings\n" in text
     assert "-timeout: 30.0\n+timeout: 5\n" in text
     assert "--- version 1: two.py\n+++ version 2: two.py\n" in text
-    assert "-def run(): return _help()\n+def run(): return 1\n" in text
+    assert "-def go(): return _aid()\n+def go(): return 1\n" in text
 
 
 def test_the_files_of_guides_are_compared_one_by_one():
     def guide(source, **files):
-        return version("notes", source, kind=Kind.GUIDE,
-                       files=tuple(File(path=p, content=c) for p, c in files.items()))  # fmt: skip
+        return version("notes", source, kind=SkillKind.GUIDE,
+                       files=tuple(SkillFile(path=p, content=c)
+                                   for p, c in files.items()))  # fmt: skip
 
     text = diff(guide("a\n", same="s", gone="g\n", empty=""), guide("b\n", same="s", come="c\n"))
 

@@ -3,7 +3,7 @@ from time import process_time
 import pytest
 from tests.unit.skills.reviewing import RSI
 
-from long_running_agents.skills.likeness import ALIKE, alike, fingerprint
+from long_running_agents.skills.proposals import ALIKE, alike, fingerprint
 
 MEDIAN = '''import math
 

@@ -2,7 +2,7 @@ import pytest
 from tests.unit.skills.reviewing import LONG, RSI, function, messages, reviewed
 
 from long_running_agents.domain.redaction import Redactor
-from long_running_agents.domain.skill import Example, Severity
+from long_running_agents.domain.skill import Severity, SkillExample
 
 
 def test_a_plain_function_becomes_a_tool_as_it_is():
@@ -107,14 +107,12 @@ BAD = [
     (function(hint="*rest: int"), 2, "takes *rest"),
     (function(hint="**rest: int"), 2, "takes **rest"),
     (function(hint="a: int, /"), 2, "before '/'"),
-    (function(hint="a: int, a: str"), 2, "there twice"),
+    (function(hint="a: int, a: str"), 2, "duplicate argument 'a'"),
     (function(hint="a: int = foo()"), 2, "not written out"),
     (function(hint="a: float = 1e999"), 2, "no finite number"),
     (function(hint="a: int = 0xfffffffffffffffffffff"), 2, "more than 64 bits"),
     (function(hint="a: int = 'x'"), 2, "does not fit its type"),
     (function(hint="a: str, ctx"), 2, "not the first parameter"),
-    (function("yield text"), 4, "yields"),
-    (function("return await text"), 4, "outside of an async function"),
     (function(head="print('hi')"), 1, "print('hi') runs when the tool is defined"),
     (function(head="for x in []:\n    pass"), 1, "(for)"),
     (function(head="if True:\n    import json"), 1, "(if)"),
@@ -232,10 +230,10 @@ def test_without_safe_mode_imports_pass_and_reaching_is_for_a_person_to_judge():
 
 def test_examples_come_from_the_draft_then_the_docstring_then_the_signature():
     source = RSI.replace('data."""', 'data.\n\n    >>> calculate_rsi([1, 2], 1)\n    [0]\n    """')
-    own = Example(args={"prices": [1.0, 2.0, 3.0]})
+    own = SkillExample(args={"prices": [1.0, 2.0, 3.0]})
     found = reviewed(source, examples=(own,))
     assert found.examples[0] is own
-    assert found.examples[1] == Example(
+    assert found.examples[1] == SkillExample(
         args={"prices": [1, 2], "period": 1}, result=[0], checked=True
     )
     assert all(one.derived for one in found.examples[2:])
@@ -244,7 +242,9 @@ def test_examples_come_from_the_draft_then_the_docstring_then_the_signature():
 
 def test_an_example_that_does_not_fit_is_an_error():
     for args in ({"price": [1]}, {"prices": "x"}, {"prices": {1, 2}}):
-        assert "Example 1 does not fit" in messages(reviewed(RSI, examples=(Example(args=args),)))
+        assert "Example 1 does not fit" in messages(
+            reviewed(RSI, examples=(SkillExample(args=args),))
+        )
 
 
 def test_descriptions_of_arguments_reach_the_schema():

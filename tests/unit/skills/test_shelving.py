@@ -4,11 +4,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from long_running_agents.domain.skill import File, Kind, Origin, digest_of
+from long_running_agents.domain.skill import SkillCreator, SkillFile, SkillKind, digest_of
 from long_running_agents.errors import UsageError
-from long_running_agents.sandbox.workspace import Workspace
-from long_running_agents.skills import shelving
-from long_running_agents.skills.shelving import found, guide_in, removed, stamp, written
+from long_running_agents.skills import files as skills_files
+from long_running_agents.skills.files import folder_stamp, found_files, guide_in, removed, written
+from long_running_agents.workspace.workspace import Workspace
 
 SOURCE = 'def double(n: int) -> int:\n    """Twice a number."""\n    return 2 * n\n'
 GUIDE = "---\nname: notes\ndescription: Writes notes.\n---\nWrite them.\n"
@@ -33,24 +33,24 @@ def test_functions_and_guides_are_found(workspace):
     put(workspace, "skills/notes/SKILL.md", GUIDE)
     put(workspace, "skills/notes/scripts/a.py", "print(1)\n")
 
-    double, guide, twice = found(workspace)
+    double, guide, twice = found_files(workspace)
 
     assert (double.path, double.error, double.digest) == ("skills/double.py", "", digest_of(SOURCE))
     assert (double.draft.name, double.draft.function) == ("double", "")
-    assert double.draft.brought.origin is Origin.FILE
+    assert double.draft.brought.origin is SkillCreator.FILE
     assert (twice.path, twice.draft.name, twice.draft.function) == (
         "memory/skills/twice.py",
         "twice",
         "",
     )
-    files = (File(path="scripts/a.py", content="print(1)\n"),)
-    assert (guide.path, guide.draft.kind) == ("skills/notes/SKILL.md", Kind.GUIDE)
+    files = (SkillFile(path="scripts/a.py", content="print(1)\n"),)
+    assert (guide.path, guide.draft.kind) == ("skills/notes/SKILL.md", SkillKind.GUIDE)
     assert (guide.draft.source, guide.draft.files) == (GUIDE, files)
     assert guide.digest == digest_of(GUIDE, files)
 
 
 def test_a_workspace_without_skills_has_none(tmp_path):
-    assert found(Workspace(tmp_path)) == []
+    assert found_files(Workspace(tmp_path)) == []
 
 
 def test_what_is_no_skill_is_left_alone(workspace):
@@ -66,7 +66,7 @@ def test_what_is_no_skill_is_left_alone(workspace):
     ):
         put(workspace, path, GUIDE)
 
-    assert found(workspace) == []
+    assert found_files(workspace) == []
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_what_cannot_be_a_skill_is_told_beside_the_others(workspace, name, conte
     put(workspace, f"skills/{name}", content)
     put(workspace, "skills/zzz.py", SOURCE)
 
-    bad, good = found(workspace)
+    bad, good = found_files(workspace)
 
     assert bad.path == f"skills/{name}"
     assert bad.draft is None
@@ -104,7 +104,7 @@ def test_a_guide_takes_neither_pictures_nor_too_much(workspace):
     for number in range(101):
         put(workspace, f"skills/c/{number}.txt", b"a")
 
-    errors = [each.error for each in found(workspace)]
+    errors = [each.error for each in found_files(workspace)]
 
     assert errors[0].startswith("logo.png: It is not UTF-8")
     assert errors[1].startswith("It has more than 100 files")
@@ -120,7 +120,9 @@ def test_links_pipes_and_second_names_are_not_followed(workspace, tmp_path):
     (skills / "second.py").hardlink_to(outside)
     (skills / "guide").symlink_to(tmp_path)
 
-    assert [(each.path, each.draft) for each in found(workspace)] == [("skills/second.py", None)]
+    assert [(each.path, each.draft) for each in found_files(workspace)] == [
+        ("skills/second.py", None)
+    ]
 
 
 def test_a_folder_of_skills_that_is_a_link_is_not_followed(tmp_path):
@@ -130,18 +132,18 @@ def test_a_folder_of_skills_that_is_a_link_is_not_followed(tmp_path):
     (tmp_path / "root" / "skills").symlink_to(tmp_path / "elsewhere")
     workspace = Workspace(tmp_path / "root")
 
-    assert found(workspace) == []
+    assert found_files(workspace) == []
     assert not written(workspace, "other", SOURCE)
     assert [each.name for each in (tmp_path / "elsewhere").iterdir()] == ["double.py"]
 
 
 def test_there_is_an_end_to_looking(workspace):
-    for number in range(shelving.MOST + 5):
+    for number in range(skills_files.MOST + 5):
         (workspace.root / "skills" / f"s{number}.py").write_text("")
 
-    seen = found(workspace)
+    seen = found_files(workspace)
 
-    assert len(seen) == shelving.MOST + 1
+    assert len(seen) == skills_files.MOST + 1
     assert "more than 2000" in seen[-1].error
 
 
@@ -149,7 +151,7 @@ def test_what_is_no_python_is_for_the_review_to_tell(workspace):
     put(workspace, "skills/double.py", "def double(:\n")
     put(workspace, "skills/deep.py", "x = " + "-" * 9000 + "1")
 
-    assert [each.error for each in found(workspace)] == ["", ""]
+    assert [each.error for each in found_files(workspace)] == ["", ""]
 
 
 def test_any_change_among_the_skills_is_another_stamp(workspace):
@@ -158,26 +160,26 @@ def test_any_change_among_the_skills_is_another_stamp(workspace):
     put(workspace, "skills/notes/scripts/a.py", "print(1)\n")
     for path in ("skills/double.py", "skills/notes/scripts/a.py"):
         os.utime(workspace.root / path, ns=(1, 1))
-    seen = [stamp(workspace)]
-    assert stamp(workspace) == seen[0]
+    seen = [folder_stamp(workspace)]
+    assert folder_stamp(workspace) == seen[0]
 
     put(workspace, "skills/double.py", SOURCE.replace("2 *", "3 *"))
-    seen.append(stamp(workspace))
+    seen.append(folder_stamp(workspace))
     put(workspace, "skills/notes/scripts/a.py", "print(2)\n")
-    seen.append(stamp(workspace))
+    seen.append(folder_stamp(workspace))
     put(workspace, "memory/skills/twice.py", SOURCE)
-    seen.append(stamp(workspace))
+    seen.append(folder_stamp(workspace))
     (workspace.root / "skills/double.py").unlink()
-    seen.append(stamp(workspace))
+    seen.append(folder_stamp(workspace))
 
     assert len(set(seen)) == 5
 
 
 def test_a_workspace_without_skills_has_a_stamp_and_one_with_too_many_has_none(workspace):
-    assert stamp(workspace) is not None
-    for number in range(2 * shelving.MOST + 1):
+    assert folder_stamp(workspace) is not None
+    for number in range(2 * skills_files.MOST + 1):
         (workspace.root / "skills" / f"s{number}.py").write_text("")
-    assert stamp(workspace) is None
+    assert folder_stamp(workspace) is None
 
 
 def test_one_guide_is_found_without_the_others(workspace, tmp_path):
@@ -187,7 +189,7 @@ def test_one_guide_is_found_without_the_others(workspace, tmp_path):
     (workspace.root / "skills/link").symlink_to(tmp_path / "workspace/skills/notes")
 
     assert guide_in(workspace, "notes") == next(
-        each for each in found(workspace) if each.path == "skills/notes/SKILL.md"
+        each for each in found_files(workspace) if each.path == "skills/notes/SKILL.md"
     )
     assert guide_in(workspace, "large").draft is None
     assert [guide_in(workspace, name) for name in ("plain", "link", "none")] == [None] * 3
@@ -198,7 +200,7 @@ def test_a_function_is_shown_and_found_again(tmp_path):
 
     assert written(workspace, "double", SOURCE)
     assert written(workspace, "double", SOURCE)
-    assert found(workspace)[0].digest == digest_of(SOURCE)
+    assert found_files(workspace)[0].digest == digest_of(SOURCE)
 
 
 def test_only_what_may_be_replaced_is(workspace):
@@ -214,7 +216,7 @@ def test_only_what_may_be_replaced_is(workspace):
 def test_what_a_person_saved_with_a_mark_of_its_order_counts_as_the_same(workspace):
     put(workspace, "skills/double.py", b"\xef\xbb\xbf" + SOURCE.encode())
 
-    assert found(workspace)[0].digest == digest_of(SOURCE)
+    assert found_files(workspace)[0].digest == digest_of(SOURCE)
     assert written(workspace, "double", SOURCE)
 
 
@@ -240,7 +242,7 @@ def test_only_what_we_showed_is_removed(workspace):
     assert not removed(workspace, "double", replacing=[digest_of("other")])
     assert removed(workspace, "double", replacing=[digest_of(SOURCE)])
     assert removed(workspace, "double")
-    assert found(workspace) == []
+    assert found_files(workspace) == []
 
 
 def test_a_name_is_not_a_path(workspace):
@@ -258,5 +260,5 @@ def test_no_content_makes_the_looking_raise(workspace, source, guide):
     put(workspace, "skills/one.py", source)
     put(workspace, "skills/two/SKILL.md", guide)
 
-    for each in found(workspace):
+    for each in found_files(workspace):
         assert (each.draft is None) == bool(each.error)

@@ -3,13 +3,13 @@
 from datetime import UTC, datetime
 
 from long_running_agents.domain.skill import (
-    Brought,
     Interface,
-    Kind,
-    Limits,
-    Origin,
-    Standing,
-    Trial,
+    SkillApproval,
+    SkillCreator,
+    SkillKind,
+    SkillLimits,
+    SkillOrigin,
+    SkillTrial,
     Version,
     digest_of,
 )
@@ -37,17 +37,17 @@ def version(
     about = {
         "owner": "me",
         "number": 1,
-        "kind": Kind.FUNCTION,
-        "limits": Limits(),
+        "kind": SkillKind.FUNCTION,
+        "limits": SkillLimits(),
         "safe_mode": True,
         "allowed_imports": ("json", "math"),
         "examples": (),
         "label": "",
-        "brought": Brought(origin=Origin.MODEL),
+        "brought": SkillOrigin(origin=SkillCreator.MODEL),
         "created_at": NOW,
         "warnings": (),
-        "trial": Trial(at=NOW, passed=True),
-        "standing": Standing.PROPOSED,
+        "trial": SkillTrial(at=NOW, passed=True),
+        "standing": SkillApproval.PROPOSED,
         "interface": interface,
     }
     made = {

@@ -1,21 +1,37 @@
 """Small furnishings for the store's stories."""
 
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 from datetime import UTC, datetime, timedelta
+
+from sqlalchemy import event
 
 from long_running_agents.config import load
 from long_running_agents.domain.approval import Approval, ApprovalState
 from long_running_agents.domain.ids import ApprovalId, SessionId, TurnId
-from long_running_agents.domain.session import Mode, Session
+from long_running_agents.domain.session import MINE, Mode, Session
 from long_running_agents.domain.tool import CallState, Effect, ToolCallRecord
-from long_running_agents.domain.turn import Origin, Turn, TurnStatus
+from long_running_agents.domain.turn import Turn, TurnOrigin, TurnStatus
 from long_running_agents.store import messages, sessions, turns
 from long_running_agents.store.messages import StoredMessage
-from long_running_agents.store.opening import open_database
+from long_running_agents.store.schema import open_database
 from long_running_agents.testing import FrozenClock
 
 NOON = datetime(2026, 1, 5, 12, 0, tzinfo=UTC)
 SESSION = SessionId("s")
+
+
+@contextmanager
+def every_connection(database, prepare):
+    """Prepare the connections a database has, and those it takes from its pool meanwhile."""
+
+    def taken(connection, *_):
+        prepare(connection)
+
+    event.listen(database.engine, "checkout", taken)
+    for kept in list(database._kept_open.values()):
+        prepare(kept._cursor.connection)
+    yield
+    event.remove(database.engine, "checkout", taken)
 
 
 def later(minutes):
@@ -29,25 +45,33 @@ async def house(home, *, environ=None, read_only=False):
         yield database
 
 
-def add_session(tx, name=SESSION, *, title="A title", at=NOON):
+def add_session(tx, name=SESSION, *, title="A title", at=NOON, owner=MINE):
     session = Session(
-        id=SessionId(name), title=title, mode=Mode.BOUNDED, model=None, created_at=at, updated_at=at
+        id=SessionId(name),
+        title=title,
+        mode=Mode.BOUNDED,
+        model=None,
+        created_at=at,
+        updated_at=at,
+        owner=owner,
     )
     sessions.create(tx, session)
     return session
 
 
-def add_turn(tx, name, session=SESSION, *, prompt="hello", at=NOON):
+def add_turn(tx, name, session=SESSION, *, prompt="hello", at=NOON, owner=MINE, steers=None):
     turn = Turn(
         id=TurnId(name),
         session_id=SessionId(session),
-        number=turns.next_number(tx, SessionId(session)),
+        number=turns.next_number(tx, SessionId(session), steers),
         prompt=prompt,
-        origin=Origin.USER,
+        origin=TurnOrigin.USER,
         attended=True,
         status=TurnStatus.QUEUED,
         model=None,
         created_at=at,
+        owner=owner,
+        steer=steers is not None,
     )
     return turns.accept(tx, turn)
 

@@ -16,10 +16,10 @@ from tests.unit.store.house import (
 from long_running_agents.domain.approval import ApprovalState
 from long_running_agents.domain.budget import Usage
 from long_running_agents.domain.events import ModelChanged, TextWritten
-from long_running_agents.domain.task import TaskStatus
+from long_running_agents.domain.session import TaskStatus
 from long_running_agents.domain.tool import CallState
 from long_running_agents.errors import Busy, NotFound
-from long_running_agents.store import approvals, audit, events, ledger, tasks, usage
+from long_running_agents.store import approvals, decisions, events, ledger, tasks, usage
 
 pytestmark = pytest.mark.anyio
 
@@ -156,7 +156,7 @@ async def test_usage_adds_up_exactly_with_and_without_prices(database):
         used = Usage(input_tokens=10, output_tokens=3, cost=cost)
         usage.record(tx, session, turn, step, "m", used, NOON)
 
-    assert await database.read(usage.total) == usage.Total(
+    assert await database.read(usage.total) == usage.UsageTotal(
         requests=0, input_tokens=0, output_tokens=0, cost=None
     )
     await database.write(lambda tx: record(tx, "t1", 1, None))
@@ -165,10 +165,10 @@ async def test_usage_adds_up_exactly_with_and_without_prices(database):
     await database.write(lambda tx: record(tx, "t1", 3, Decimal("0.2")))
     await database.write(lambda tx: record(tx, "x1", 1, Decimal("0.000000001"), "gone"))
 
-    assert await database.read(usage.total) == usage.Total(
+    assert await database.read(usage.total) == usage.UsageTotal(
         requests=4, input_tokens=40, output_tokens=12, cost=Decimal("0.300000001")
     )
-    assert await database.read(lambda tx: usage.total(tx, session_id=SESSION)) == usage.Total(
+    assert await database.read(lambda tx: usage.total(tx, session_id=SESSION)) == usage.UsageTotal(
         requests=3, input_tokens=30, output_tokens=9, cost=Decimal("0.3")
     )
 
@@ -190,9 +190,11 @@ async def test_events_are_numbered_and_found_after_a_number(database):
 
 async def test_the_audit_log_shows_the_newest_first(database):
     entries = [
-        audit.Entry(at=NOON, actor="user", action="allow", subject="shell", detail=str(number))
+        decisions.AuditEntry(
+            at=NOON, actor="user", action="allow", subject="shell", detail=str(number)
+        )
         for number in range(3)
     ]
-    await database.write(lambda tx: [audit.note(tx, entry) for entry in entries])
+    await database.write(lambda tx: [decisions.note_admin(tx, entry) for entry in entries])
 
-    assert await database.read(lambda tx: audit.newest(tx, 2)) == entries[:0:-1]
+    assert await database.read(lambda tx: decisions.newest_admin(tx, 2)) == entries[:0:-1]

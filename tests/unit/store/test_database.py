@@ -1,53 +1,132 @@
 import asyncio
+import os
 import sqlite3
 import threading
 import time
+from contextlib import asynccontextmanager
 
 import pytest
-from sqlalchemy import event
-from tests.unit.store.house import NOON, add_messages, add_session, add_turn, house
+from tests.unit.store.house import (
+    NOON,
+    add_messages,
+    add_session,
+    add_turn,
+    every_connection,
+    house,
+)
 
 from long_running_agents.domain.redaction import Redactor
-from long_running_agents.errors import CorruptData, StorageFailed
+from long_running_agents.errors import CorruptData, NotFound, StorageFailed
 from long_running_agents.home import Home
-from long_running_agents.store import audit, sessions, turns
-from long_running_agents.store.audit import Entry
+from long_running_agents.store import decisions, sessions, turns
 from long_running_agents.store.database import Database
+from long_running_agents.store.decisions import AuditEntry
+from long_running_agents.store.integrity import copy_database
 
 pytestmark = pytest.mark.anyio
 
 
 def note(tx, detail):
-    audit.note(tx, Entry(at=NOON, actor="test", action="note", subject="", detail=detail))
+    decisions.note_admin(
+        tx, AuditEntry(at=NOON, actor="test", action="note", subject="", detail=detail)
+    )
 
 
 def notes(tx):
-    return [entry.detail for entry in reversed(audit.newest(tx, 1000))]
+    return [entry.detail for entry in reversed(decisions.newest_admin(tx, 1000))]
 
 
 def limit_pages(database, extra):
     """Let the file grow by so many pages and no more; None lifts the limit."""
 
     def limit(connection):
-        pages = connection.exec_driver_sql("PRAGMA page_count").scalar()
+        pages = connection.execute("PRAGMA page_count").fetchone()[0]
         top = 1_000_000 if extra is None else pages + extra
-        connection.exec_driver_sql(f"PRAGMA max_page_count = {top}")
+        connection.execute(f"PRAGMA max_page_count = {top}")
 
-    event.listen(database.engine, "begin", limit)
-    return lambda: event.remove(database.engine, "begin", limit)
+    return every_connection(database, limit)
 
 
-async def test_a_transaction_that_breaks_while_it_begins_is_not_in_the_way_of_the_next(database):
-    def break_it(_):
-        raise RuntimeError("broken after BEGIN")
+@asynccontextmanager
+async def waiting_behind(database):
+    """Whatever is asked to be written inside waits until one has asked for all of it."""
+    writing, go_on = threading.Event(), threading.Event()
+    before = asyncio.create_task(database.write(lambda _: (writing.set(), go_on.wait(10))))
+    await asyncio.to_thread(writing.wait, 10)
+    try:
+        yield
+        await asyncio.sleep(0)
+    finally:
+        go_on.set()
+    await before
 
-    event.listen(database.engine, "begin", break_it)
-    with pytest.raises(RuntimeError):
-        await database.write(lambda tx: note(tx, "never"))
-    event.remove(database.engine, "begin", break_it)
 
-    await database.write(lambda tx: note(tx, "next"))
-    assert await database.read(notes) == ["next"]
+async def test_writes_that_wait_share_one_wait_for_the_disk_and_one_that_fails_fails_alone(
+    database,
+):
+    asked = []
+
+    def broken(tx):
+        note(tx, "never")
+        raise RuntimeError("half way")
+
+    with every_connection(database, lambda driver: driver.set_trace_callback(asked.append)):
+        async with waiting_behind(database):
+            writes = [
+                asyncio.create_task(database.write(work))
+                for work in (
+                    lambda tx: note(tx, "one"),
+                    broken,
+                    lambda tx: sessions.get(tx, "nobody's"),
+                    lambda tx: note(tx, "two"),
+                )
+            ]
+        done = await asyncio.gather(*writes, return_exceptions=True)
+
+    assert [type(each) for each in done] == [type(None), RuntimeError, NotFound, type(None)]
+    assert await database.read(notes) == ["one", "two"]
+    # One for what was waited for, one for all who waited.
+    assert asked.count("COMMIT") == 2
+
+
+async def test_no_write_is_acknowledged_before_all_that_share_its_transaction_are_on_disk(database):
+    begun, go_on = threading.Event(), threading.Event()
+
+    def slow(tx):
+        note(tx, "two")
+        begun.set()
+        assert go_on.wait(10)
+
+    async with waiting_behind(database):
+        first = asyncio.create_task(database.write(lambda tx: note(tx, "one")))
+        await asyncio.sleep(0)
+        second = asyncio.create_task(database.write(slow))
+    await asyncio.to_thread(begun.wait, 10)
+    try:
+        assert await database.read(notes) == []
+        assert not first.done()
+    finally:
+        go_on.set()
+
+    await asyncio.gather(first, second)
+    assert await database.read(notes) == ["one", "two"]
+
+
+async def test_a_full_disk_is_told_to_all_that_share_a_transaction_and_none_is_half_there(database):
+    def big(tx):
+        note(tx, "x" * 1_000_000)
+
+    with limit_pages(database, 3):
+        async with waiting_behind(database):
+            works = [lambda tx: note(tx, "before"), big, lambda tx: note(tx, "after")]
+            writes = [asyncio.create_task(database.write(work)) for work in works]
+        done = await asyncio.gather(*writes, return_exceptions=True)
+        assert [type(each) for each in done] == [StorageFailed] * 3
+        assert await database.read(notes) == []
+
+    with limit_pages(database, None):
+        await asyncio.gather(*(database.write(lambda tx: note(tx, "again")) for _ in range(3)))
+    assert await database.read(notes) == ["again"] * 3
 
 
 async def test_a_write_is_on_disk_when_it_returns(database):
@@ -165,22 +244,21 @@ async def test_a_cancelled_write_that_fails_is_absent_and_silent(database):
 
 async def test_a_full_disk_leaves_nothing_half_written_and_work_goes_on_afterwards(database):
     before = await database.read(lambda tx: turns.of_session(tx, "s"))
-    lift = limit_pages(database, 3)
 
     def big(tx):
         add_turn(tx, "t2")
         add_messages(tx, "t2", 20)
         note(tx, "x" * 1_000_000)
 
-    for _ in range(3):
-        with pytest.raises(StorageFailed, match=r"No room left for .*nothing was lost"):
-            await database.write(big)
+    with limit_pages(database, 3):
+        for _ in range(3):
+            with pytest.raises(StorageFailed, match=r"No room left for .*nothing was lost"):
+                await database.write(big)
     assert await database.read(lambda tx: turns.of_session(tx, "s")) == before
     assert await database.read(notes) == []
 
-    lift()
-    limit_pages(database, None)
-    await database.write(big)
+    with limit_pages(database, None):
+        await database.write(big)
     assert len(await database.read(lambda tx: turns.of_session(tx, "s"))) == 2
 
 
@@ -209,7 +287,7 @@ async def test_a_file_that_is_no_database_is_refused_and_kept(tmp_path):
     path.write_bytes(b"garbage, not SQLite" * 500)
     before = path.read_bytes()
 
-    with pytest.raises(CorruptData, match=r"damaged.*restore the newest file of 'backups/'"):
+    with pytest.raises(CorruptData, match=r"damaged.*'lra doctor --fix' .* There is no backup"):
         async with house(tmp_path):
             pass
     assert path.read_bytes() == before
@@ -251,9 +329,9 @@ async def test_a_backup_is_a_whole_copy_made_while_the_database_is_in_use(databa
     await database.write(lambda tx: note(tx, "kept"))
     to = tmp_path / "copies" / "copy.db"
     to.parent.mkdir()
-    to.with_suffix(".part").write_bytes(b"left behind by a crash" * 1000)
+    to.with_name(f"copy.db.{os.getpid()}.part").write_bytes(b"left behind by a crash" * 1000)
 
-    await database.backup(to)
+    copy_database(database.path, to)
     await database.write(lambda tx: note(tx, "too late"))
 
     copy = sqlite3.connect(to)

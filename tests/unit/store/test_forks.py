@@ -10,11 +10,11 @@ from tests.unit.store.house import (
 )
 
 from long_running_agents.domain.budget import Usage
+from long_running_agents.domain.context_window import HistoryWindow
 from long_running_agents.domain.events import TextWritten
-from long_running_agents.domain.history import Window
 from long_running_agents.errors import Busy, NotFound
 from long_running_agents.store import events, ledger, messages, sessions, tasks, turns, usage
-from long_running_agents.store.forks import fork
+from long_running_agents.store.sessions import fork
 
 pytestmark = pytest.mark.anyio
 
@@ -47,7 +47,7 @@ async def test_a_fork_copies_everything_up_to_a_turn(talk):
     copied = await talk.read(lambda tx: turns.of_session(tx, copy.id))
     assert [(turn.number, turn.answer) for turn in copied] == [(1, "answer 1"), (2, "answer 2")]
     assert not {turn.id for turn in copied} & {"t1", "t2"}
-    shown = await talk.read(lambda tx: messages.window(tx, copy.id, Window(100)))
+    shown = await talk.read(lambda tx: messages.window(tx, copy.id, HistoryWindow(100)))
     assert [message.turn_id for message in shown] == [copied[0].id] * 4 + [copied[1].id] * 4
     told = await talk.read(lambda tx: events.after(tx, copy.id, 0))
     assert [event.event.text for event in told] == ["1", "2"]
@@ -79,7 +79,7 @@ async def test_original_and_fork_go_their_own_ways(talk):
     assert await talk.read(lambda tx: turns.of_session(tx, SESSION)) == before
     assert len(await talk.read(lambda tx: tasks.of_session(tx, SESSION))) == 2
     await talk.write(lambda tx: sessions.remove(tx, SESSION))
-    assert len(await talk.read(lambda tx: messages.window(tx, copy.id, Window(100)))) == 6
+    assert len(await talk.read(lambda tx: messages.window(tx, copy.id, HistoryWindow(100)))) == 6
 
 
 async def test_a_fork_of_a_long_session_is_shown_its_own_past(talk):
@@ -94,7 +94,7 @@ async def test_a_fork_of_a_long_session_is_shown_its_own_past(talk):
 
     copy = await talk.write(lambda tx: fork(tx, SESSION, at="t3", now=later(1)))
 
-    assert len(await talk.read(lambda tx: messages.window(tx, copy.id, Window(20)))) == 12
+    assert len(await talk.read(lambda tx: messages.window(tx, copy.id, HistoryWindow(20)))) == 12
     [preview] = await talk.read(lambda tx: sessions.previews(tx, search="(fork)"))
     assert (preview.turns, preview.last_words) == (3, "answer 3")
 

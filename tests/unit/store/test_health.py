@@ -6,24 +6,24 @@ from tests.unit.store.house import add_messages, add_session, add_turn, house
 from long_running_agents.errors import CorruptData, StorageFailed
 from long_running_agents.home import Home
 from long_running_agents.store import schema
-from long_running_agents.store.health import examine, has_full_text_search
+from long_running_agents.store.integrity import examine
+from long_running_agents.store.schema import has_full_text_search
 
 pytestmark = pytest.mark.anyio
 
 
 async def test_a_sound_database_is_sound_even_while_it_is_in_use(database):
-    found = examine(database.path)
-
-    assert (found.schema, found.expected, found.damage) == (schema.HEAD, schema.HEAD, "")
+    assert examine(database.path) == schema.HEAD
 
 
-def test_someone_elses_database_has_no_schema(tmp_path):
+def test_someone_elses_database_is_none_of_ours(tmp_path):
     path = tmp_path / "x.db"
     connection = sqlite3.connect(path)
     connection.execute("CREATE TABLE bookmarks (url TEXT)")
     connection.close()
 
-    assert examine(path).schema is None
+    with pytest.raises(CorruptData, match="not one of ours"):
+        examine(path)
 
 
 def test_what_is_no_database_or_not_there_is_said(tmp_path):
@@ -49,7 +49,8 @@ async def test_damage_is_found(tmp_path):
         file.seek((root - 1) * size)
         file.write(b"\xa5" * size)
 
-    assert "btreeInitPage" in examine(path).damage
+    with pytest.raises(CorruptData, match="btreeInitPage"):
+        examine(path)
 
 
 def test_full_text_search_is_there():

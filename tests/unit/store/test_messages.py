@@ -1,14 +1,14 @@
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import create_engine, insert
 from tests.unit.store.house import NOON, add_messages, add_session, add_turn
 
-from long_running_agents.domain.history import Window
+from long_running_agents.domain.context_window import HistoryWindow
 from long_running_agents.domain.redaction import Redactor
-from long_running_agents.store import messages
+from long_running_agents.store import messages, sql
 from long_running_agents.store.database import Transaction
 from long_running_agents.store.tables import messages as message_table
 from long_running_agents.store.tables import metadata
@@ -21,7 +21,7 @@ def places(shown):
 
 
 def seen(database, size):
-    return database.read(lambda tx: messages.window(tx, "s", Window(size)))
+    return database.read(lambda tx: messages.window(tx, "s", HistoryWindow(size)))
 
 
 async def test_messages_come_back_in_order_with_their_turns(database):
@@ -66,7 +66,6 @@ async def test_a_single_turn_longer_than_the_window_is_shown_whole(database):
     assert (shown[0], len(shown)) == (("t2", 1, "asked"), 100)
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     st.lists(st.integers(min_value=1, max_value=12), min_size=1, max_size=30), st.integers(2, 40)
 )
@@ -80,7 +79,7 @@ def test_a_window_always_begins_with_a_turn_and_ends_with_the_log(steps, size):
             add_turn(tx, f"t{number}")
             add_messages(tx, f"t{number}", length)
 
-        shown = places(messages.window(tx, "s", Window(size)))
+        shown = places(messages.window(tx, "s", HistoryWindow(size)))
     engine.dispose()
 
     assert shown[0][1:] == (1, "asked")
@@ -100,7 +99,7 @@ async def test_the_cost_of_a_window_does_not_grow_with_the_log(database):
         ]  # fmt: skip
 
         def work(tx):
-            messages.counters.take(tx, "s", "last_message", len(rows))
+            sql.take(tx, "s", "last_message", len(rows))
             tx.execute(insert(message_table), rows)
 
         return database.write(work)
@@ -115,9 +114,11 @@ async def test_the_cost_of_a_window_does_not_grow_with_the_log(database):
 
         def counted(tx):
             driver = tx._cursor.connection
-            messages.window(tx, "s", Window(20))  # SQLAlchemy asks a little more the first time.
+            messages.window(
+                tx, "s", HistoryWindow(20)
+            )  # SQLAlchemy asks a little more the first time.
             driver.set_progress_handler(tick, 1)
-            shown = messages.window(tx, "s", Window(20))
+            shown = messages.window(tx, "s", HistoryWindow(20))
             driver.set_progress_handler(None, 0)
             return len(shown)
 

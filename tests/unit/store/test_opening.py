@@ -4,7 +4,7 @@ from tests.unit.store.house import NOON, add_session, house
 from long_running_agents.config import load
 from long_running_agents.errors import ConfigError, HomeBusy, NotFound, StorageFailed
 from long_running_agents.store import sessions
-from long_running_agents.store.opening import database_path, open_database
+from long_running_agents.store.schema import database_path, open_database
 from long_running_agents.testing import FrozenClock
 
 pytestmark = pytest.mark.anyio

@@ -1,51 +1,49 @@
+import re
 import shutil
 import sqlite3
 
 import pytest
-import sqlalchemy
-from alembic.autogenerate import compare_metadata
-from alembic.runtime.migration import MigrationContext
-from alembic.script import ScriptDirectory
 from tests.unit.store.house import NOON, add_messages, add_session, add_turn, house
-from tests.unit.store.snapshot import migrated, written
+from tests.unit.store.snapshot import created, statements
 
-from long_running_agents.domain.memory import Draft, Viewer
+from long_running_agents import doctor
+from long_running_agents.config import load
 from long_running_agents.domain.redaction import Redactor
 from long_running_agents.errors import CorruptData, NewerDatabase, StorageFailed
 from long_running_agents.home import Home
-from long_running_agents.memory.memories import Memories
-from long_running_agents.store import memory_tables, schema, sessions, skill_tables, turns
+from long_running_agents.store import schema, sessions, turns
 from long_running_agents.store.database import Database
-from long_running_agents.testing import FrozenClock
 
 pytestmark = pytest.mark.anyio
 
 NEXT = f"{int(schema.HEAD) + 1:04}"
-FUTURE = f"""
-import sqlalchemy as sa
-from alembic import op
-
-revision = "{NEXT}"
-down_revision = "{schema.HEAD}"
+OLD = next(each for each in schema.schema_statements(schema.HEAD) if "TABLE sessions" in each)
+INDEXES = [each for each in schema.schema_statements(schema.HEAD) if " ON sessions " in each]
 
 
-def upgrade():
-    with op.batch_alter_table("sessions", recreate="always") as batch:
-        batch.add_column(sa.Column("colour", sa.String(), server_default="blue"))
+def rebuilt(made):
+    """The statements that put another table in the place of the sessions."""
+    names = ", ".join(re.findall(r"^\t([a-z_]+) ", OLD, re.MULTILINE))
+    return "\n\n".join([
+        f"-- SQLite cannot do this otherwise.\n{made}",
+        f"INSERT INTO rebuilt ({names}) SELECT {names} FROM sessions",
+        "DROP TABLE sessions",
+        "ALTER TABLE rebuilt RENAME TO sessions",
+        *INDEXES,
+    ])  # fmt: skip
 
 
-def downgrade():
-    with op.batch_alter_table("sessions", recreate="always") as batch:
-        batch.drop_column("colour")
-"""
+PLAIN = OLD.replace("TABLE sessions", "TABLE rebuilt")
+COLOURED = PLAIN.replace("(", "(\n\tcolour VARCHAR DEFAULT 'blue',", 1)
+FUTURE = f"{rebuilt(COLOURED)}\n\n-- down\n{rebuilt(PLAIN)}\n"
 
 
 @pytest.fixture
 def migrations(tmp_path):
     """Our migrations, and one from the future."""
     folder = tmp_path / "migrations"
-    shutil.copytree(schema.MIGRATIONS, folder, ignore=shutil.ignore_patterns("__pycache__"))
-    (folder / "versions" / f"{NEXT}_colours.py").write_text(FUTURE, encoding="utf-8")
+    shutil.copytree(schema.MIGRATIONS, folder)
+    (folder / f"{NEXT}_colours.sql").write_text(FUTURE, encoding="utf-8")
     return folder
 
 
@@ -62,9 +60,7 @@ async def old(tmp_path):
 async def upgraded(home, migrations):
     database = Database(home.database, redact=Redactor())
     try:
-        schema.prepare(
-            database.engine, home.database, backups=home.backups, now=NOON, migrations=migrations
-        )
+        schema.prepare(database.engine, home.database, now=NOON, migrations=migrations)
         with database.engine.begin() as connection:
             return schema.current_revision(connection)
     finally:
@@ -80,15 +76,13 @@ def rows(path, query):
 
 
 def test_the_head_is_the_newest_migration():
-    script = ScriptDirectory.from_config(schema._config(schema.MIGRATIONS))
-
-    assert script.get_heads() == [schema.HEAD]
+    assert max(["0100", *schema.steps()]) == schema.HEAD
 
 
-def test_a_new_database_is_what_all_migrations_make(tmp_path):
-    migrated(tmp_path / "old way.db")
+def test_the_statements_for_a_new_database_are_those_of_the_tables(tmp_path):
+    created(tmp_path / "tables.db")
 
-    assert written(tmp_path / "old way.db") == schema.SNAPSHOT.read_text(encoding="utf-8"), (
+    assert schema.schema_statements(schema.HEAD) == statements(tmp_path / "tables.db"), (
         "Run 'python -m tests.unit.store.snapshot'."
     )
 
@@ -97,53 +91,57 @@ async def test_a_new_database_is_built_without_a_migration(tmp_path):
     async with house(tmp_path / "home") as database:
         pass
 
-    assert written(database.path) == schema.SNAPSHOT.read_text(encoding="utf-8")
+    assert statements(database.path) == schema.schema_statements(schema.HEAD)
+    assert rows(database.path, "SELECT * FROM alembic_version") == [(schema.HEAD,)]
     assert not (tmp_path / "home" / "backups").exists()
 
 
-def differences(connection, metadata):
-    """Where a database differs from what the code expects.
+async def test_what_the_migrations_make_is_what_a_new_database_has(tmp_path, database):
+    path = tmp_path / "migrated.db"
+    with sqlite3.connect(path) as connection:
+        for statement in (
+            "CREATE TABLE alembic_version (version_num)",
+            "INSERT INTO alembic_version VALUES ('0100')",
+            *schema.schema_statements("0100"),
+        ):
+            connection.execute(statement)
+    connection.close()
+    migrated = Database(path, redact=Redactor())
+    schema.migrate(migrated.engine, path, schema.HEAD)
+    await migrated.close()
 
-    The full-text table is no table of SQLAlchemy's; SQLite keeps it in several of its own.
-    """
-
-    def ours(_object, name, kind, _reflected, _compared):
-        return kind != "table" or not name.startswith("memory_words")
-
-    options = {"compare_type": True, "include_object": ours}
-    return compare_metadata(MigrationContext.configure(connection, opts=options), metadata)
-
-
-async def test_the_migrated_schema_is_the_one_the_code_uses(database):
-    with database.engine.begin() as connection:
-        assert differences(connection, skill_tables.metadata) == []
-
-
-async def test_a_missing_column_would_be_noticed(database):
-    other = sqlalchemy.MetaData()
-    for table in memory_tables.metadata.tables.values():
-        table.to_metadata(other)
-    other.tables["audit"].append_column(sqlalchemy.Column("extra", sqlalchemy.Text))
-
-    with database.engine.begin() as connection:
-        assert differences(connection, other) != []
+    assert shape(path) == shape(database.path)
 
 
-async def test_everything_can_be_taken_down_and_built_again(tmp_path, old):
+def shape(path):
+    """What a database is, however its statements were written: columns, references, indexes."""
+    looks = ("table_xinfo", "foreign_key_list", "index_list")
+    return {
+        name: [
+            sorted(str(row[1:]) for row in rows(path, f"PRAGMA {look}({name})")) for look in looks
+        ]
+        for (name,) in rows(path, "SELECT name FROM sqlite_master WHERE type = 'table'")
+        if name != "alembic_version"
+    }
+
+
+async def test_a_column_more_or_less_would_be_noticed(old, migrations):
+    before = shape(old.database)
+    await upgraded(old, migrations)
+    assert shape(old.database) != before
+
+
+async def test_a_step_up_is_taken_back_by_the_step_down(old, migrations):
+    before = shape(old.database)
+    await upgraded(old, migrations)
     database = Database(old.database, redact=Redactor())
-    schema.migrate(database.engine, old.database, "base")
+    schema.migrate(database.engine, old.database, schema.HEAD, migrations=migrations)
     await database.close()
-    # SQLite's own list of numbers that were given is never dropped, only emptied.
-    assert rows(old.database, "SELECT name FROM sqlite_master WHERE type = 'table'") == [
-        ("alembic_version",),
-        ("sqlite_sequence",),
-    ]
-    assert rows(old.database, "SELECT * FROM sqlite_sequence") == []
 
+    assert shape(old.database) == before
     async with house(old.path) as database:
-        await database.write(add_session)
-
         assert (await database.read(sessions.newest)).id == "s"
+        assert len(await database.read(lambda tx: turns.of_session(tx, "s"))) == 1
 
 
 async def test_an_upgrade_makes_a_backup_first(old, migrations):
@@ -164,11 +162,8 @@ async def test_rebuilding_a_table_keeps_what_hangs_on_it(old, migrations):
 
 
 async def test_an_upgrade_that_would_orphan_rows_changes_nothing(old, migrations):
-    version = migrations / "versions" / f"{NEXT}_colours.py"
-    version.write_text(
-        FUTURE.replace("def upgrade():", "def upgrade():\n    op.execute('DELETE FROM sessions')"),
-        encoding="utf-8",
-    )
+    version = migrations / f"{NEXT}_colours.sql"
+    version.write_text(f"DELETE FROM sessions\n\n{FUTURE}", encoding="utf-8")
 
     with pytest.raises(CorruptData, match="without their parents"):
         await upgraded(old, migrations)
@@ -178,13 +173,11 @@ async def test_an_upgrade_that_would_orphan_rows_changes_nothing(old, migrations
 
 
 async def test_an_upgrade_that_fails_half_way_changes_nothing(old, migrations):
-    version = migrations / "versions" / f"{NEXT}_colours.py"
-    broken = FUTURE.replace(
-        "\n\ndef downgrade", "\n    raise RuntimeError('oops')\n\n\ndef downgrade"
-    )
+    version = migrations / f"{NEXT}_colours.sql"
+    broken = FUTURE.replace("\n\n-- down", "\n\nINSERT INTO oops VALUES (1)\n\n-- down")
     version.write_text(broken, encoding="utf-8")
 
-    with pytest.raises(RuntimeError, match="oops"):
+    with pytest.raises(CorruptData, match="oops"):
         await upgraded(old, migrations)
 
     assert rows(old.database, "SELECT * FROM alembic_version") == [(schema.HEAD,)]
@@ -245,35 +238,17 @@ async def test_a_backup_that_cannot_be_written_stops_the_upgrade(old, migrations
     assert rows(old.database, "SELECT version_num FROM alembic_version") == [(schema.HEAD,)]
 
 
-async def test_a_house_from_before_the_memory_keeps_its_conversations_and_gets_an_owner(old):
-    database = Database(old.database, redact=Redactor())
-    schema.migrate(database.engine, old.database, "0003")
-    await database.close()
-    assert rows(old.database, "SELECT name FROM sqlite_master WHERE name LIKE 'memor%'") == []
+@pytest.mark.parametrize("read_only", [False, True])
+async def test_a_database_of_a_development_version_is_refused_with_advice(old, read_only):
+    with sqlite3.connect(old.database) as connection:
+        connection.execute("UPDATE alembic_version SET version_num = '0011'")
+    connection.close()
 
-    async with house(old.path):
-        pass
+    with pytest.raises(CorruptData, match=r"schema 0011.*cannot be upgraded. Move lra.db away"):
+        async with house(old.path, read_only=read_only):
+            pass
 
-    assert rows(old.database, "SELECT id, owner FROM sessions") == [("s", "me")]
-    assert rows(old.database, "SELECT count(*) FROM messages") == [(4,)]
-    assert rows(old.database, "SELECT count(*) FROM memories") == [(0,)]
-
-
-async def test_memories_of_before_are_in_use_and_survive_the_way_back(old):
-    async with house(old.path) as database:
-        memories = Memories(database, None, FrozenClock(NOON))
-        written = await memories.write(Viewer(), Draft(content="The heron eats frogs."))
-        await memories.switch(Viewer(), written.memory.id, enabled=False)
-    database = Database(old.database, redact=Redactor())
-    schema.migrate(database.engine, old.database, "0007")
-    await database.close()
-    assert "enabled" not in str(
-        rows(old.database, "SELECT sql FROM sqlite_master WHERE name = 'memories'")
-    )
-    assert rows(old.database, "SELECT content FROM memories") == [("The heron eats frogs.",)]
-
-    async with house(old.path):
-        pass
-    assert rows(old.database, "SELECT content, enabled FROM memories") == [
-        ("The heron eats frogs.", 1)
-    ]
+    assert rows(old.database, "SELECT id FROM sessions") == [("s",)]
+    assert not old.backups.exists()
+    found = doctor.database(load(home=old.path, environ={}))
+    assert (found.state, found.fix.partition(" to")[0]) == ("problem", "Move lra.db away")

@@ -12,23 +12,19 @@ from tests.unit.store.house import (
     move_turn,
 )
 
-from long_running_agents.domain.approval import ApprovalState
+from long_running_agents.domain.approval import ApprovalState, Grant, GrantScope
 from long_running_agents.domain.events import TextWritten, ToolCalled
-from long_running_agents.domain.grant import Grant, Scope
 from long_running_agents.domain.ids import GrantId, TurnId
-from long_running_agents.domain.judgement import Judgement, ruling
-from long_running_agents.domain.policy import Allow
+from long_running_agents.domain.policy import Allow, Judgement, ruling
 from long_running_agents.domain.redaction import MARK
-from long_running_agents.domain.task import TaskStatus
+from long_running_agents.domain.session import TaskStatus
 from long_running_agents.domain.tool import CallState
 from long_running_agents.domain.turn import TurnStatus
 from long_running_agents.home import Home
 from long_running_agents.store import (
     approvals,
-    audit,
     decisions,
     events,
-    grants,
     ledger,
     messages,
     sessions,
@@ -60,7 +56,7 @@ def tell_everyone(tx, secret):
     messages.append(tx, SESSION, "t1", [message], NOON)
     ledger.request(tx, [a_call("t1", "c1", args=as_json)])
     ledger.resolve(tx, "t1", "c1", CallState.DONE, as_json, NOON)
-    offered = Scope(tool="shell", programs=(said,))
+    offered = GrantScope(tool="shell", programs=(said,))
     asked = a_question("a1", "t1", "c1", args=as_json, question=said, offer=offered)
     approvals.ask(tx, asked)
     approvals.answer(tx, "a1", ApprovalState.DENIED, said, NOON)
@@ -85,13 +81,17 @@ def tell_everyone(tx, secret):
             )
         ],
     )
-    scope = Scope(tool="shell", programs=(said,), folders=(said,), risks=(said,), hosts=(said,))
-    grants.add(
+    scope = GrantScope(
+        tool="shell", programs=(said,), folders=(said,), risks=(said,), hosts=(said,)
+    )
+    approvals.add(
         tx,
         Grant(id=GrantId("g1"), owner="me", session_id=SESSION, scope=scope, created_at=NOON),
     )
     taints.add(tx, SESSION, TurnId("t1"), said, NOON, call_id="c1")
-    audit.note(tx, audit.Entry(at=NOON, actor="user", action="x", subject=said, detail=said))
+    decisions.note_admin(
+        tx, decisions.AuditEntry(at=NOON, actor="user", action="x", subject=said, detail=said)
+    )
     move_turn(tx, "t1", TurnStatus.FAILED, answer=said, error=said)
     called = ToolCalled(tool="shell", input={"x": said}, tool_call_id="c1", effect="once")
     return events.append(tx, SESSION, "t1", [TextWritten(text=said), called], NOON)

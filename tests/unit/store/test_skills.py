@@ -2,28 +2,28 @@ import pytest
 from tests.unit.skills.versions import NOW, version
 
 from long_running_agents.domain.skill import (
-    Brought,
-    Example,
-    File,
     Finding,
-    Kind,
-    Origin,
     Problem,
     Severity,
-    Standing,
+    SkillApproval,
+    SkillCreator,
+    SkillExample,
+    SkillFile,
+    SkillKind,
+    SkillOrigin,
 )
 from long_running_agents.errors import NotFound
-from long_running_agents.store import skill_problems, skills
+from long_running_agents.store import skills
 
 pytestmark = pytest.mark.anyio
 
 
 async def test_a_version_comes_back_as_it_was_kept(database):
     kept = version(
-        files=(File(path="scripts/a.sh", content="ls"),),
-        examples=(Example(args={"number": 2}, result=4, checked=True),),
+        files=(SkillFile(path="scripts/a.sh", content="ls"),),
+        examples=(SkillExample(args={"number": 2}, result=4, checked=True),),
         warnings=(Finding(message="Odd.", repair="Look.", line=3, severity=Severity.WARNING),),
-        brought=Brought(origin=Origin.MODEL, session_id="s", turn_id="t1", call_id="c1"),
+        brought=SkillOrigin(origin=SkillCreator.MODEL, session_id="s", turn_id="t1", call_id="c1"),
         label="1.0",
     )
     await database.write(lambda tx: skills.put(tx, kept))
@@ -79,8 +79,10 @@ async def test_failures_in_a_row_are_forgotten_with_the_first_success(database):
 
 
 async def test_a_no_to_the_call_is_a_no_to_what_it_proposed_and_to_nothing_else(database):
-    asked = version(brought=Brought(origin=Origin.MODEL, turn_id="t1", call_id="c1"))
-    other = version("triple", brought=Brought(origin=Origin.MODEL, turn_id="t1", call_id="c2"))
+    asked = version(brought=SkillOrigin(origin=SkillCreator.MODEL, turn_id="t1", call_id="c1"))
+    other = version(
+        "triple", brought=SkillOrigin(origin=SkillCreator.MODEL, turn_id="t1", call_id="c2")
+    )
 
     def work(tx):
         skills.put(tx, asked)
@@ -88,7 +90,7 @@ async def test_a_no_to_the_call_is_a_no_to_what_it_proposed_and_to_nothing_else(
         skills.refuse(tx, "t1", "c1", by="person", now=NOW)
         return [skills.version(tx, "me", name, 1).standing for name in ("double", "triple")]
 
-    assert await database.write(work) == [Standing.REJECTED, Standing.PROPOSED]
+    assert await database.write(work) == [SkillApproval.REJECTED, SkillApproval.PROPOSED]
 
 
 async def test_a_skill_is_forgotten_with_all_its_versions(database):
@@ -109,17 +111,17 @@ async def test_a_version_that_is_not_there_is_named(database):
 
 
 async def test_a_guide_is_kept_beside_functions(database):
-    guide = version("pdf-forms", kind=Kind.GUIDE, source="# How")
+    guide = version("pdf-forms", kind=SkillKind.GUIDE, source="# How")
     await database.write(lambda tx: skills.put(tx, guide))
     [found] = await database.read(lambda tx: skills.every(tx, "me"))
-    assert found.kind is Kind.GUIDE
+    assert found.kind is SkillKind.GUIDE
 
 
 async def test_problems_are_those_of_the_last_look(database):
     def problem(path):
         return Problem(owner="me", path=path, digest="d", error="line 1: broken", seen_at=NOW)
 
-    await database.write(lambda tx: skill_problems.put(tx, "me", [problem("a"), problem("b")]))
-    await database.write(lambda tx: skill_problems.put(tx, "me", [problem("b")]))
-    assert await database.read(lambda tx: skill_problems.every(tx, "me")) == [problem("b")]
-    assert await database.read(lambda tx: skill_problems.every(tx, "ann")) == []
+    await database.write(lambda tx: skills.put_problem(tx, "me", [problem("a"), problem("b")]))
+    await database.write(lambda tx: skills.put_problem(tx, "me", [problem("b")]))
+    assert await database.read(lambda tx: skills.every_problem(tx, "me")) == [problem("b")]
+    assert await database.read(lambda tx: skills.every_problem(tx, "ann")) == []

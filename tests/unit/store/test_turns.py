@@ -1,8 +1,22 @@
+import asyncio
+import tempfile
 from datetime import timedelta
 from decimal import Decimal
+from pathlib import Path
 
 import pytest
-from tests.unit.store.house import NOON, add_session, add_turn, end_turn, later, move_turn
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.unit.store.house import (
+    NOON,
+    SESSION,
+    add_session,
+    add_turn,
+    end_turn,
+    house,
+    later,
+    move_turn,
+)
 
 from long_running_agents.domain.budget import Spent
 from long_running_agents.domain.turn import MAY_BECOME, TurnStatus
@@ -58,6 +72,7 @@ async def test_a_turn_moves_along_legal_transitions_only(database, start, target
     roads = {
         TurnStatus.QUEUED: [],
         TurnStatus.RUNNING: [TurnStatus.RUNNING],
+        TurnStatus.STEERED: [TurnStatus.STEERED],
     }
     road = roads.get(start, [TurnStatus.RUNNING, start])
 
@@ -121,7 +136,8 @@ async def test_only_queued_and_running_turns_are_unfinished(database):
             add_turn(tx, f"t{number}", add_session(tx, f"s{number}").id)
             if status is TurnStatus.QUEUED:
                 continue
-            turns.claim(tx, f"t{number}")
+            if status is not TurnStatus.STEERED:
+                turns.claim(tx, f"t{number}")
             move_turn(tx, f"t{number}", status)
 
     await database.write(work)
@@ -188,3 +204,70 @@ async def test_a_turn_that_is_not_there_is_named(database):
 async def test_a_message_to_a_session_that_is_not_there_is_not_taken(database):
     with pytest.raises(NotFound, match="No session 'nope'"):
         await database.write(lambda tx: add_turn(tx, "t9", "nope"))
+
+
+class Line:
+    """A session's line as it should be: who is first, then what steers, then what queues."""
+
+    def __init__(self, tx):
+        self.tx = tx
+        self.said = 0
+        self.names, self.steering, self.given = [], [], []
+        self.runs = False
+
+    def do(self, deed):
+        if deed in ("queue", "steer"):
+            self.said += 1
+            self._say(f"t{self.said}", steer=deed == "steer" and bool(self.names))
+        elif deed == "claim" and self.names and not self.runs:
+            self.runs = True
+            assert turns.claim(self.tx, self.names[0]).steer is False
+            self.steering = [name for name in self.steering if name != self.names[0]]
+        elif deed == "step" and self.runs:
+            waiting = turns.steering(self.tx, SESSION)
+            assert [turn.id for turn in waiting] == self.steering
+            turns.steer(self.tx, waiting, NOON)
+            self.names = [name for name in self.names if name not in self.steering]
+            self.given += self.steering
+            self.steering = []
+        elif deed == "end" and self.runs:
+            self.runs = False
+            move_turn(self.tx, self.names.pop(0), TurnStatus.DONE)
+        elif deed == "withdraw" and len(self.names) > 1:
+            gone = self.names.pop(1)
+            move_turn(self.tx, gone, TurnStatus.STOPPED)
+            self.steering = [name for name in self.steering if name != gone]
+
+    def _say(self, name, *, steer):
+        first = turns.current(self.tx, SESSION)
+        add_turn(self.tx, name, steers=first if steer else None)
+        behind = [place for place, each in enumerate(self.names) if each not in self.steering]
+        place = min((each for each in behind if each > 0), default=len(self.names))
+        self.names.insert(place if steer else len(self.names), name)
+        self.steering += [name] if steer else []
+
+    def check(self):
+        every = turns.of_session(self.tx, SESSION)
+        assert [turn.id for turn in every if not turn.status.ended] == self.names
+        given = [turn.id for turn in every if turn.status is TurnStatus.STEERED]
+        assert sorted(given) == sorted(self.given)
+
+
+DEEDS = st.sampled_from(["queue", "steer", "claim", "step", "end", "withdraw"])
+
+
+@given(st.lists(DEEDS, max_size=30))
+def test_what_steers_is_heard_once_in_order_and_before_what_queues(deeds):
+    async def story():
+        with tempfile.TemporaryDirectory() as folder:
+            async with house(Path(folder) / "home") as database:
+                await database.write(told)
+
+    def told(tx):
+        add_session(tx)
+        line = Line(tx)
+        for deed in deeds:
+            line.do(deed)
+            line.check()
+
+    asyncio.run(story())

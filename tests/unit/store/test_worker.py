@@ -3,14 +3,14 @@ import threading
 
 import pytest
 
-from long_running_agents.store.worker import Worker
+from long_running_agents.store.database import DatabaseThreads
 
 pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture
 def worker():
-    made = Worker("test")
+    made = DatabaseThreads("test")
     yield made
     made.close()
 
@@ -67,7 +67,7 @@ async def test_draining_waits_however_often_it_is_cancelled(worker):
 
 
 async def test_closing_finishes_what_was_begun():
-    worker, done = Worker("test"), []
+    worker, done = DatabaseThreads("test"), []
     jobs = [asyncio.create_task(worker.do(lambda n=n: done.append(n))) for n in range(20)]
     await asyncio.sleep(0)
 
@@ -78,27 +78,27 @@ async def test_closing_finishes_what_was_begun():
 
 
 async def test_a_closed_worker_says_so_instead_of_never_answering():
-    worker = Worker("test")
+    worker = DatabaseThreads("test")
     await worker.do(lambda: None)
     worker.close()
 
     with pytest.raises(RuntimeError, match="closed"):
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(100):
             await worker.do(lambda: None)
 
 
 async def test_several_threads_work_side_by_side():
-    worker = Worker("test", 2)
+    worker = DatabaseThreads("test", 2)
     both = threading.Barrier(2)
 
-    async with asyncio.timeout(10):
-        await asyncio.gather(*(worker.do(lambda: both.wait(5)) for _ in range(2)))
+    async with asyncio.timeout(200):
+        await asyncio.gather(*(worker.do(lambda: both.wait(100)) for _ in range(2)))
     worker.close()
 
 
 async def test_threads_begin_with_the_first_job():
     before = threading.active_count()
-    worker = Worker("test", 3)
+    worker = DatabaseThreads("test", 3)
 
     assert threading.active_count() == before
     worker.close()

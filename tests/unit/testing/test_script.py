@@ -192,29 +192,29 @@ def test_a_script_survives_json():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("{", "not JSON"),
+        ("{", "Invalid JSON"),
         ("[]", "The script is"),
-        ("{}", "The script lacks rules"),
-        ('{"rules": {}}', r"The script\.rules is .*expected list"),
-        ('{"rules": [{"replies": [{}]}]}', r"rules\[0\] lacks when"),
-        ('{"rules": [{"when": "x"}]}', r"rules\[0\] lacks replies"),
-        ('{"rules": [{"when": "x", "replies": []}]}', r"rules\[0\]: .*no replies"),
+        ("{}", r"The script\.rules .*required"),
+        ('{"rules": {}}', r"The script\.rules is .*valid array"),
+        ('{"rules": [{"replies": [{}]}]}', r"rules\[0\]\.when .*required"),
+        ('{"rules": [{"when": "x"}]}', r"rules\[0\]\.replies .*required"),
+        ('{"rules": [{"when": "x", "replies": []}]}', r"rules\[0\] .*no replies"),
         (
             '{"rules": [{"when": "x", "replies": [{"txt": "y"}]}]}',
-            r"rules\[0\]\.replies\[0\] .*'txt'",
+            r"rules\[0\]\.replies\[0\]\.txt is",
         ),
-        ('{"rules": [{"when": "x", "replies": [{"chunks": true}]}]}', "expected int or null"),
+        ('{"rules": [{"when": "x", "replies": [{"chunks": true}]}]}', "valid integer"),
         (
             '{"rules": [{"when": "x", "replies": [{"calls": [{"args": {}}]}]}]}',
-            r"calls\[0\] lacks tool",
+            r"calls\[0\]\.tool .*required",
         ),
         (
             '{"rules": [{"when": "x", "replies": [{"failure": {"kind": "boom"}}]}]}',
-            "expected status, cut_stream",
+            "expected tags: 'status', 'cut_stream'",
         ),
         (
             '{"rules": [{"when": "x", "replies": [{"failure": {"kind": "status"}}]}]}',
-            "failure lacks code",
+            r"failure\.status\.code .*required",
         ),
     ],
 )

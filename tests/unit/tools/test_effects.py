@@ -2,7 +2,7 @@ import pytest
 from pydantic_ai.tools import ToolDefinition
 
 from long_running_agents.domain.tool import Effect
-from long_running_agents.tools.effects import effect, effect_of
+from long_running_agents.tools.deps import effect, effect_of
 
 
 @pytest.mark.parametrize("kind", Effect)

@@ -12,7 +12,7 @@ from tests.unit.tools.test_toolsets import Desk
 
 from long_running_agents.clock import SystemClock
 from long_running_agents.errors import LraError, NotConfigured, NotFound, PathRefused, UsageError
-from long_running_agents.sandbox.workspace import Workspace
+from long_running_agents.workspace.workspace import Workspace
 
 pytestmark = pytest.mark.anyio
 

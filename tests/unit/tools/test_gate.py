@@ -5,27 +5,26 @@ from pydantic_ai.exceptions import ApprovalRequired, ToolFailed
 from pydantic_ai.messages import ToolCallPart
 from pydantic_ai.tools import ToolDefinition
 
-from long_running_agents.domain.approval import Approval, ApprovalState
-from long_running_agents.domain.grant import Grant, Scope
+from long_running_agents.domain.approval import Approval, ApprovalState, Grant, GrantScope
 from long_running_agents.domain.ids import ApprovalId, GrantId, SessionId, TurnId
 from long_running_agents.domain.policy import (
     Allow,
     Ask,
-    By,
+    DecidedBy,
     Occasion,
-    Rule,
-    Rules,
+    PolicyRule,
+    PolicyRules,
     Ruling,
-    Unattended,
 )
+from long_running_agents.domain.taint import Taint
 from long_running_agents.domain.tool import Effect, Power
-from long_running_agents.tools.effects import effect
+from long_running_agents.tools.deps import effect
 from long_running_agents.tools.gate import Gate
 
 pytestmark = pytest.mark.anyio
 
 CALL = ToolCallPart("shell", {"command": "ls"}, tool_call_id="c1")
-ASKS = Rules(require_approval=["shell"])
+ASKS = PolicyRules(require_approval=["shell"])
 
 
 class Book:
@@ -60,8 +59,8 @@ class Book:
             asked_at=datetime(2026, 1, 5, tzinfo=UTC),
         )
 
-    async def seen(self):
-        return self._seen
+    async def words(self, *, overheard):
+        return Taint(sources=self.sources, seen=self._seen)
 
     async def grants(self):
         return self._granted
@@ -99,7 +98,7 @@ async def through(book, rules=ASKS, *, attended=True, call=CALL, definition=None
 async def test_an_allowed_call_runs_without_a_word():
     book = Book()
 
-    assert await through(book, Rules()) == "ran"
+    assert await through(book, PolicyRules()) == "ran"
     assert (book.asked, book.denied) == ([], [])
 
 
@@ -137,7 +136,7 @@ async def test_a_forbidden_call_is_refused_and_written_down():
     book = Book()
 
     with pytest.raises(ToolFailed, match=r"Not allowed: 'shell' is not among .*agent.tools.allow"):
-        await through(book, Rules(allow=["files"]))
+        await through(book, PolicyRules(allow=["files"]))
     assert [call for call, _ in book.denied] == ["c1"]
     assert book.ran == []
 
@@ -151,7 +150,7 @@ async def test_nobody_is_asked_when_nobody_is_there():
 
 
 async def test_a_call_that_began_before_a_restart_has_passed_the_gate():
-    assert await through(Book(begun=True), Rules(allow=[])) == "ran"
+    assert await through(Book(begun=True), PolicyRules(allow=[])) == "ran"
 
 
 async def test_a_question_that_expired_is_told_to_the_model():
@@ -164,7 +163,7 @@ async def test_a_question_that_expired_is_told_to_the_model():
 
 async def test_a_call_that_was_judged_when_it_was_made_is_not_judged_again():
     book = Book()
-    gate = Gate(Rules(), book, Occasion())
+    gate = Gate(PolicyRules(), book, Occasion())
     gate.meet(tool("shell"))
     assert await gate.judge(CALL) == Allow()
 
@@ -180,7 +179,7 @@ async def test_a_call_that_was_judged_when_it_was_made_is_not_judged_again():
 async def test_a_call_that_a_dead_process_left_is_judged_and_noted():
     book = Book()
 
-    await through(book, Rules())
+    await through(book, PolicyRules())
     assert book.noted == [("c1", Allow())]
 
 
@@ -189,7 +188,7 @@ async def test_the_question_says_what_a_lasting_answer_would_cover():
 
     with pytest.raises(ApprovalRequired):
         await through(book)
-    assert book.offers == [Scope(tool="shell", programs=("ls",))]
+    assert book.offers == [GrantScope(tool="shell", programs=("ls",))]
 
 
 async def test_a_grant_lets_the_call_through_and_is_named():
@@ -197,14 +196,14 @@ async def test_a_grant_lets_the_call_through_and_is_named():
         id=GrantId("g1"),
         owner="me",
         session_id=None,
-        scope=Scope(tool="shell", programs=("ls",)),
+        scope=GrantScope(tool="shell", programs=("ls",)),
         created_at=datetime(2026, 1, 5, tzinfo=UTC),
     )
     book = Book(granted=[grant])
 
     assert await through(book) == "ran"
     [(_, decision)] = book.noted
-    assert (decision.by, decision.grant) == (By.GRANT, "g1")
+    assert (decision.by, decision.grant) == (DecidedBy.GRANT, "g1")
 
 
 FETCH = ToolCallPart("web_fetch", {"url": "https://a.example/x?q=1"}, tool_call_id="c2")
@@ -214,14 +213,14 @@ WEB = tool("web_fetch", powers=[Power.SEND], foreign=True)
 async def test_after_foreign_words_an_address_that_was_named_may_be_followed():
     book = Book(sources=["https://a.example"], seen=["https://a.example/x?q=1"])
 
-    assert await through(book, Rules(), call=FETCH, definition=WEB) == "ran"
+    assert await through(book, PolicyRules(), call=FETCH, definition=WEB) == "ran"
 
 
 async def test_after_foreign_words_one_letter_more_is_a_question_without_a_lasting_answer():
     book = Book(sources=["https://a.example"], seen=["https://a.example/x?q="])
 
     with pytest.raises(ApprovalRequired):
-        await through(book, Rules(), call=FETCH, definition=WEB)
+        await through(book, PolicyRules(), call=FETCH, definition=WEB)
     [(_, question)] = book.asked
     assert "web_fetch can send data out" in question
     assert "https://a.example" in question
@@ -229,31 +228,31 @@ async def test_after_foreign_words_one_letter_more_is_a_question_without_a_lasti
 
 
 async def test_the_gate_knows_whose_words_come_back():
-    gate = Gate(Rules(network=True), Book(), Occasion())
+    gate = Gate(PolicyRules(network=True), Book(), Occasion())
     for definition in (WEB, tool("shell", powers=[Power.EXECUTE]), tool("look")):
         gate.meet(definition)
     look = ToolCallPart("look", {}, tool_call_id="c3")
     for call in (FETCH, CALL, look):
         await gate.judge(call)
 
-    assert gate.source("c2") == ("https://a.example/x?q=1", True)
+    assert gate.source("c2") == ("web:https://a.example/x?q=1", True)
     # Its network may have brought anything, and the model chooses what it prints.
-    assert gate.source("c1") == ("the tool shell", False)
+    assert gate.source("c1") == ("tool:shell", False)
     assert gate.source("c3") is None
     assert gate.source("unknown") is None
 
 
 async def test_a_tool_that_says_nothing_of_itself_can_do_everything():
-    gate = Gate(Rules(), Book(sources=["a page"]), Occasion())
+    gate = Gate(PolicyRules(), Book(sources=["a page"]), Occasion())
     call = ToolCallPart("mystery", {}, tool_call_id="c4")
 
     assert isinstance(await gate.judge(call), Ask)
-    assert gate.source("c4") == ("the tool mystery", False)
+    assert gate.source("c4") == ("tool:mystery", False)
 
 
 async def test_what_the_client_runs_at_home_is_not_ours_to_judge():
     book = Book(sources=["https://evil.example"])
-    gate = Gate(Rules(allow=[], require_approval=["shell"]), book, Occasion(), {"shell"})
+    gate = Gate(PolicyRules(allow=[], require_approval=["shell"]), book, Occasion(), {"shell"})
     assert await gate.judge(CALL) == Allow("the client runs it")
 
     async def run():
@@ -269,14 +268,14 @@ GRANTED = Grant(
     id=GrantId("g1"),
     owner="me",
     session_id=SessionId("s"),
-    scope=Scope(tool="generate_tool"),
+    scope=GrantScope(tool="generate_tool"),
     created_at=datetime(2026, 1, 5, tzinfo=UTC),
 )
 
 
 async def consenting(book, *, attended=True, rules=None):
     """A gate that has let a proposing call through, and is asked for consent while it runs."""
-    gate = Gate(rules or Rules(), book, Occasion(attended=attended))
+    gate = Gate(rules or PolicyRules(), book, Occasion(attended=attended))
     gate.meet(ToolDefinition(name="generate_tool", metadata=PROPOSES))
     await gate.judge(PROPOSAL)
     return await gate.consent("c1", "May double be used?")
@@ -287,7 +286,7 @@ async def test_a_running_call_that_needs_consent_asks_and_ends_the_work():
     with pytest.raises(ApprovalRequired):
         await consenting(book)
     assert book.asked == [("c1", "May double be used?")]
-    assert book.offers == [Scope(tool="generate_tool")]
+    assert book.offers == [GrantScope(tool="generate_tool")]
 
 
 async def test_when_it_runs_again_after_a_yes_it_has_its_consent():
@@ -299,11 +298,11 @@ async def test_when_it_runs_again_after_a_yes_it_has_its_consent():
 async def test_a_grant_for_the_session_is_consent():
     book = Book(granted=[GRANTED])
     assert await consenting(book)
-    assert book.noted[0][1].by is By.GRANT
+    assert book.noted[0][1].by is DecidedBy.GRANT
 
 
 async def test_a_rule_that_allows_the_tool_is_consent():
-    rules = Rules(custom=[Rule(decision=Ruling.ALLOW, tool="generate_tool")])
+    rules = PolicyRules(custom=[PolicyRule(decision=Ruling.ALLOW, tool="generate_tool")])
     assert await consenting(Book(), rules=rules)
 
 
@@ -315,4 +314,4 @@ async def test_where_nobody_is_there_is_no_consent_and_no_question():
 
 async def test_where_questions_wait_for_somebody_this_one_does_too():
     with pytest.raises(ApprovalRequired):
-        await consenting(Book(), attended=False, rules=Rules(unattended=Unattended.ASK))
+        await consenting(Book(), attended=False, rules=PolicyRules(unattended=Ruling.ASK))

@@ -8,12 +8,19 @@ from pydantic_ai.messages import ModelRequest, ModelResponse, ToolCallPart
 
 from long_running_agents.domain.redaction import Redactor
 from long_running_agents.domain.tool import Effect, Power
-from long_running_agents.mcp.servers import Servers
-from long_running_agents.mcp.spec import Program, ServerSpec
-from long_running_agents.mcp.talk import CutOff, Failed, Listing, Offer, Told
-from long_running_agents.tools.containment import GivenUp
-from long_running_agents.tools.effects import effect_of, is_foreign, powers_of
+from long_running_agents.mcp.base import (
+    CallCutOff,
+    CallFailed,
+    CallSucceeded,
+    Listing,
+    OfferedTool,
+    Program,
+    ServerSpec,
+)
+from long_running_agents.mcp.servers import McpServers
+from long_running_agents.tools.deps import effect_of, is_foreign, powers_of
 from long_running_agents.tools.mcp import ForeignTools
+from long_running_agents.tools.middleware import GivenUp
 
 pytestmark = pytest.mark.anyio
 
@@ -25,7 +32,9 @@ class FakeServer:
         self.patience = []
         self.listing = Listing(
             offers=tuple(
-                Offer(name=f"{name}_{tool}", tool=tool, description="d", schema={"type": "object"})
+                OfferedTool(
+                    name=f"{name}_{tool}", tool=tool, description="d", schema={"type": "object"}
+                )
                 for tool in tools
             )
         )
@@ -46,7 +55,7 @@ class Turn:
         self.messages = []
         self.max_retries = 3
         self.deps = SimpleNamespace(taint=self.taint, owner="me", looking=False)
-        found = Servers("mcp.json", servers)
+        found = McpServers("mcp.json", servers)
         self.toolset = ForeignTools(found, result_limit=limit, redact=Redactor(secrets))
 
     async def taint(self, source):
@@ -70,7 +79,7 @@ async def test_a_foreign_tool_can_do_everything_and_nobody_says_otherwise():
 
 
 async def test_of_two_tools_with_one_name_the_first_is_taken():
-    one, other = FakeServer("a", "b_c", answer=Told("one")), FakeServer("a_b", "c", "d")
+    one, other = FakeServer("a", "b_c", answer=CallSucceeded("one")), FakeServer("a_b", "c", "d")
     turn = Turn(one, other)
 
     assert list(await turn.tools()) == ["a_b_c", "a_b_d"]
@@ -78,7 +87,7 @@ async def test_of_two_tools_with_one_name_the_first_is_taken():
 
 
 async def test_an_answer_stands_in_a_frame_that_has_its_end():
-    turn = Turn(FakeServer("s", "t", answer=Told("x" * 3000 + "topsecret")), limit=1500)
+    turn = Turn(FakeServer("s", "t", answer=CallSucceeded("x" * 3000 + "topsecret")), limit=1500)
     framed = await turn.call()
 
     assert len(framed) <= 1500
@@ -90,7 +99,7 @@ async def test_an_answer_stands_in_a_frame_that_has_its_end():
 
 async def test_a_secret_is_hidden_before_it_could_be_cut_in_two():
     turn = Turn(
-        FakeServer("s", "t", answer=Told("x" * 995 + "topsecret")),
+        FakeServer("s", "t", answer=CallSucceeded("x" * 995 + "topsecret")),
         limit=1500,
         secrets=["topsecret"],
     )
@@ -99,16 +108,16 @@ async def test_a_secret_is_hidden_before_it_could_be_cut_in_two():
 
 
 async def test_a_failure_is_the_models_to_repair_and_taints():
-    turn = Turn(FakeServer("s", "t", answer=Failed("no such file")))
+    turn = Turn(FakeServer("s", "t", answer=CallFailed("no such file")))
     with pytest.raises(ToolFailed, match="no such file"):
         await turn.call()
 
-    assert turn.tainted == ["the MCP server s"]
+    assert turn.tainted == ["mcp:s/s_t"]
 
 
 async def test_a_call_that_was_cut_off_is_given_up():
     with pytest.raises(GivenUp, match="may or may not"):
-        await Turn(FakeServer("s", "t", answer=CutOff("gone"))).call()
+        await Turn(FakeServer("s", "t", answer=CallCutOff("gone"))).call()
 
 
 async def test_a_call_that_waits_after_a_restart_is_waited_for():

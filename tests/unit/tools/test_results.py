@@ -10,7 +10,7 @@ from long_running_agents.errors import NotFound
 from long_running_agents.store import ledger
 from long_running_agents.testing import FrozenClock, ScriptedModel, call, say
 from long_running_agents.tools.deps import TurnDeps
-from long_running_agents.tools.results import results
+from long_running_agents.tools.sessions import results
 
 pytestmark = pytest.mark.anyio
 

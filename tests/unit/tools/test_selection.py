@@ -6,7 +6,7 @@ from pydantic_ai.messages import ToolReturnPart
 from pydantic_ai.tools import ToolDefinition
 from pydantic_ai.toolsets import FunctionToolset
 
-from long_running_agents.domain.fitting import allot
+from long_running_agents.domain.context_window import allot
 from long_running_agents.testing import ScriptedModel, call, say
 from long_running_agents.tools.selection import (
     SEARCH,
@@ -58,7 +58,7 @@ def test_then_those_that_match_the_message_in_the_order_of_the_catalog():
     offered = chosen("Please write a mail and read the files in the folder")
     assert takes(offered) <= 1024
     assert [name for name in names(offered) if "filler" not in name] == [
-        "read_file", "write_file", "send_mail", "search_tools", "read_result",
+        "read_file", "write_file", "send_mail", "search_tools", "read_result", "search_session",
     ]  # fmt: skip
 
 

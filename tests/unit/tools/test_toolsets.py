@@ -12,8 +12,7 @@ from long_running_agents.errors import NotFound, UsageError
 from long_running_agents.store import events, tasks
 from long_running_agents.testing import FrozenClock, ScriptedModel, ToolCall, calls, say
 from long_running_agents.tools.catalog import built_in, families
-from long_running_agents.tools.deps import TurnDeps
-from long_running_agents.tools.effects import effect_of
+from long_running_agents.tools.deps import TurnDeps, effect_of
 
 pytestmark = pytest.mark.anyio
 
@@ -136,7 +135,7 @@ async def test_every_built_in_tool_declares_its_effect(desk):
 
     declared = {
         name: effect_of(tool.tool_def)
-        for toolset in families()
+        for toolset in families(network=False)
         for name, tool in toolset.tools.items()
     }
     assert set(declared) == set(model.tools_offered[0])
@@ -146,6 +145,6 @@ async def test_every_built_in_tool_declares_its_effect(desk):
     assert {name for name, kind in declared.items() if kind is Effect.READ} == {
         "get_recent_conversations", "list_tasks", "get_task_state", "read_result", "search_tools",
         "search_memory", "memory_search", "list_files", "list_directory", "read_file",
-        "search_files", "data_view", "web_fetch", "fetch", "web_fetch_js", "web_fetch_stealth",
-        "web_search",
+        "search_files", "search_session", "data_view", "web_fetch", "fetch", "web_fetch_js",
+        "web_fetch_stealth", "web_search",
     }  # fmt: skip

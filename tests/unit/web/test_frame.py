@@ -3,8 +3,7 @@ from datetime import UTC, datetime
 import pytest
 
 from long_running_agents.errors import UsageError
-from long_running_agents.web.frame import framed, listed
-from long_running_agents.web.page import Page
+from long_running_agents.web.page import WebPage, framed, listed
 from long_running_agents.web.web import kind_of
 
 NOW = datetime(2026, 1, 5, 12, 30, tzinfo=UTC)
@@ -15,7 +14,7 @@ def page(**facts):
         "url": "https://a.example/", "final_url": "https://a.example/", "status": 200,
         "media_type": "text/html", "title": "", "text": "abcdef", "fetched_at": NOW,
     }  # fmt: skip
-    return Page(**{**given, **facts})
+    return WebPage(**{**given, **facts})
 
 
 def test_what_a_stranger_chose_is_inside_or_short():

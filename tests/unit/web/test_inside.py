@@ -2,17 +2,15 @@
 
 import pytest
 
-from long_running_agents.web.inside import invisible
-from long_running_agents.web.inside.charsets import known
-from long_running_agents.web.inside.converting import convert
-from long_running_agents.web.inside.readable import hiding
+from long_running_agents.web.inside import convert as inside_convert
+from long_running_agents.web.inside.convert import convert_document, hiding, known
 
 URL = "https://site.test/folder/"
 
 
 def read(html, **options):
     given = {"media_type": "text/html", "charset": "utf-8", "url": URL, "most": 10_000}
-    return convert(html.encode("utf-8", "surrogatepass"), **{**given, **options})
+    return convert_document(html.encode("utf-8", "surrogatepass"), **{**given, **options})
 
 
 def test_html_becomes_markdown():
@@ -82,7 +80,7 @@ def test_only_rules_that_hide_hide():
     ],
 )
 def test_characters_that_nobody_sees_are_removed(text, seen):
-    assert invisible.removed(text) == seen
+    assert inside_convert.removed(text) == seen
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@ import time
 
 import pytest
 
-from long_running_agents.web.robots import EVERYTHING, SIZE, read
+from long_running_agents.web.fetch import EVERYTHING, SIZE, read
 
 
 @pytest.mark.parametrize(

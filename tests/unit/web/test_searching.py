@@ -6,11 +6,10 @@ import pytest
 from long_running_agents.config.settings import WebSettings
 from long_running_agents.errors import NotConfigured, Unavailable
 from long_running_agents.testing import FrozenClock
-from long_running_agents.web.converting import Converter
-from long_running_agents.web.fetching import Fetcher, Network
-from long_running_agents.web.opening import searcher_of
-from long_running_agents.web.page import Found
-from long_running_agents.web.transport import Answer
+from long_running_agents.web.convert import Converter
+from long_running_agents.web.fetch import Fetcher, Network, TransportResponse
+from long_running_agents.web.page import SearchResult
+from long_running_agents.web.web import searcher_of
 
 pytestmark = pytest.mark.anyio
 
@@ -25,8 +24,8 @@ One &amp; only</a></h2>
 <div class="result"><a class="result__a" href="https://two.example/">Two</a></div>
 <div class="result"><a class="result__a" href="javascript:alert(1)">Three</a></div></div>"""
 RESULTS = [
-    Found(title="One & only", url="https://one.example/a?b=1", snippet="The first one."),
-    Found(title="Two", url="https://two.example/", snippet=""),
+    SearchResult(title="One & only", url="https://one.example/a?b=1", snippet="The first one."),
+    SearchResult(title="Two", url="https://two.example/", snippet=""),
 ]
 
 
@@ -40,7 +39,7 @@ class Search:
 
     async def send(self, request):
         self.asked.append(request.url)
-        return Answer(status=self.status, headers={}, body=self.body)
+        return TransportResponse(status=self.status, headers={}, body=self.body)
 
     def handle(self, request):
         self.asked.append((str(request.url), dict(request.headers)))

@@ -10,6 +10,11 @@ test("a call is told by its one value, or by each with its name", () => {
   expect(brief("x".repeat(500))).toHaveLength(160);
 });
 
+test("a change is told by its file", () => {
+  expect(brief({ path: "a.py", old_text: "x", new_text: "y" })).toBe("a.py");
+  expect(brief({ path: "a.py", start: 3 })).toBe("path: a.py, start: 3");
+});
+
 test("code and commands are spelled as what they are", () => {
   expect(spelled({ code: "print(1)" })).toEqual({ text: "print(1)", language: "python" });
   expect(spelled({ command: "ls" })).toEqual({ text: "ls", language: "bash" });

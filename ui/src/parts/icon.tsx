@@ -7,6 +7,7 @@ const PATHS = {
   tools: "M14.5 5.5a4 4 0 0 0-5 5L4 16v4h4l5.5-5.5a4 4 0 0 0 5-5L16 12l-4-4z",
   usage: "M4 20h16M7 16v-5M12 16V5M17 16V9",
   activity: "M3 12h4l3-8 4 16 3-8h4",
+  pin: "M9 4h6l-1 6 3 3H7l3-3zM12 13v7",
   files: "M4 6h6l2 2h8v11H4z",
   file: "M6 3h8l4 4v14H6zM14 3v4h4",
   approvals: "M12 3l8 3v6c0 4.5-3.2 7.5-8 9-4.8-1.5-8-4.5-8-9V6zM9 12l2 2 4-4",

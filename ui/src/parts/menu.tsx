@@ -22,8 +22,6 @@ interface Shape {
   buttonClass?: string;
   start?: boolean;
   up?: boolean;
-  /** What stands in the list when there is nothing to choose. */
-  empty?: string;
   onOpen?: () => void;
 }
 
@@ -78,11 +76,6 @@ export function Menu(props: Shape) {
           {choices.map((choice) => (
             <MenuItem key={choice.label} choice={choice} close={close} />
           ))}
-          {choices.length === 0 && (
-            <button type="button" role="menuitem" aria-disabled="true" class="menu-item soft" onClick={close}>
-              {props.empty ?? "Nothing to choose."}
-            </button>
-          )}
         </div>
       )}
     </div>

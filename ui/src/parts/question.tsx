@@ -1,6 +1,7 @@
 /** The question whether a call may run, with every answer there is. */
 
 import { useId, useState } from "preact/hooks";
+import { askToNotify, mayAsk } from "../state/notify";
 import { Button } from "./button";
 import { moment } from "./moment";
 
@@ -31,14 +32,14 @@ export function Question({ asked, tool, onAnswer }: { asked: Asked; tool: string
   return (
     <div class="question">
       <p>
-        May <code>{tool}</code> run? <span class="soft">{sentence(asked.question)}</span>
+        Allow <code>{tool}</code>? <span class="soft">{sentence(asked.question)}</span>
       </p>
       {asked.scope && (
         <p class="soft small">
-          A lasting answer covers: <code>{asked.scope}</code>
+          “For this session” and “Always” cover: <code>{asked.scope}</code>
         </p>
       )}
-      {asked.expiresAt && <p class="soft small">It can be answered until {moment(asked.expiresAt)}.</p>}
+      {asked.expiresAt && <p class="soft small">Expires {moment(asked.expiresAt)}.</p>}
       {denying ? (
         <form
           class="question-deny"
@@ -48,16 +49,17 @@ export function Question({ asked, tool, onAnswer }: { asked: Asked; tool: string
           }}
         >
           <label class="unseen" for={field}>
-            Why not? The model reads it.
+            Reason for the model
           </label>
           <input
             id={field}
             ref={(input) => input?.focus()}
             class="input"
-            placeholder="Why not? The model reads it. May stay empty."
+            placeholder="Reason for the model (optional)"
             value={reason}
             maxLength={2000}
             onInput={(event) => setReason(event.currentTarget.value)}
+            onKeyDown={(event) => event.key === "Escape" && setDenying(false)}
           />
           <Button kind="danger" type="submit" disabled={sent}>
             Deny
@@ -82,6 +84,11 @@ export function Question({ asked, tool, onAnswer }: { asked: Asked; tool: string
           <Button kind="danger" disabled={sent} onClick={() => setDenying(true)}>
             Deny…
           </Button>
+          {mayAsk.value && (
+            <Button kind="quiet" onClick={() => void askToNotify()}>
+              Notify me next time
+            </Button>
+          )}
         </div>
       )}
     </div>
@@ -89,5 +96,5 @@ export function Question({ asked, tool, onAnswer }: { asked: Asked; tool: string
 }
 
 function sentence(text: string): string {
-  return text ? `It is asked because ${text}${/[.!?]$/.test(text) ? "" : "."}` : "";
+  return text ? `Reason: ${text}${/[.!?]$/.test(text) ? "" : "."}` : "";
 }

@@ -1,37 +1,44 @@
-/** Short news at the edge of the window; failures stay until they are closed. */
+/** Short news at the top of the window, away from what is written at its foot; failures stay longer. */
 
 import { signal } from "@preact/signals";
+import { href } from "../router";
 import { asFailure } from "../wire/api";
 import { IconButton } from "./button";
 import { Icon } from "./icon";
+import { linkWords, nextStep, type NextStep } from "./next_step";
 
 interface Toast {
   key: number;
   text: string;
   hint: string;
+  /** The tab of the settings that helps; empty when none does. */
+  tab: string;
   bad: boolean;
 }
 
 const SHOWN = 4000;
-const toasts = signal<readonly Toast[]>([]);
+const FAILURE_SHOWN = 15_000;
+
+/** What is shown now. */
+export const toasts = signal<readonly Toast[]>([]);
 let count = 0;
 
 /** Tell that something was done. */
 export function tell(text: string): void {
-  const key = add(text, "", false);
-  setTimeout(() => remove(key), SHOWN);
+  add(text, { hint: "", tab: "" }, false);
 }
 
 /** Tell that something went wrong. */
 export function tellFailure(error: unknown): void {
   const failure = asFailure(error);
-  add(failure.message, failure.hint, true);
+  add(failure.message, nextStep(failure.code, failure.hint), true);
 }
 
-function add(text: string, hint: string, bad: boolean): number {
+function add(text: string, next: NextStep, bad: boolean): void {
   count += 1;
-  toasts.value = [...toasts.value.filter((toast) => toast.text !== text), { key: count, text, hint, bad }];
-  return count;
+  const key = count;
+  toasts.value = [...toasts.value.filter((toast) => toast.text !== text), { key, text, ...next, bad }];
+  setTimeout(() => remove(key), bad ? FAILURE_SHOWN : SHOWN);
 }
 
 function remove(key: number): void {
@@ -48,6 +55,7 @@ export function Toasts() {
           <div class="grow">
             <div>{toast.text}</div>
             {toast.hint && <div class="soft small">{toast.hint}</div>}
+            {toast.tab && <a href={href("settings", toast.tab)}>{linkWords(toast.tab)}</a>}
           </div>
           <IconButton icon="close" label="Close" small onClick={() => remove(toast.key)} />
         </div>

@@ -29,6 +29,7 @@ export function followKeys(): void {
   });
 }
 
-function isWriting(target: EventTarget | null): boolean {
+/** Whether a key was pressed where somebody writes. */
+export function isWriting(target: EventTarget | null): boolean {
   return target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
 }

@@ -24,9 +24,9 @@ export function Login() {
     <main class="gate">
       <form class="gate-form stack" onSubmit={send}>
         <h1>Long Running Agents</h1>
-        <p class="soft">This server wants to know who you are.</p>
+        <p class="soft">Sign in with an access token.</p>
         <Field
-          label="Token"
+          label="Access token"
           type="password"
           autoComplete="current-password"
           required
@@ -34,13 +34,13 @@ export function Login() {
           onInput={setToken}
           hint={
             <>
-              Where the server runs, <code>lra tokens create NAME</code> makes one.
+              To create one, run <code>lra tokens create NAME</code> on the server's machine.
             </>
           }
         />
         {error !== null && <Failure error={error} />}
         <Button kind="main" type="submit" disabled={busy || !token.trim()}>
-          Come in
+          Sign in
         </Button>
       </form>
     </main>

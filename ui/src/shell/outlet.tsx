@@ -6,6 +6,7 @@ import { Empty, Loading } from "../parts/empty";
 import { Failure } from "../parts/failure";
 import { FIRST, PAGES } from "../pages";
 import { href, place, replace } from "../router";
+import { overhear } from "../state/activity";
 
 const loaded = new Map<string, ComponentType>();
 
@@ -26,11 +27,13 @@ export function Outlet() {
       })
       .catch(setError);
   }, [path]);
+  // A page that could not be loaded is loaded when the server is back; not every browser tries a part twice.
+  useEffect(() => (error ? overhear((heard) => void (heard.type === "catch_up" && location.reload())) : undefined), [error]);
   if (!path) return null;
   if (!page) {
     return (
-      <Empty icon="search" title="There is no such page.">
-        <a href={href(FIRST)}>Go to the chat</a>
+      <Empty icon="search" title="Page not found.">
+        <a href={href(FIRST)}>Go to chat</a>
       </Empty>
     );
   }

@@ -6,11 +6,11 @@ import { Palette } from "./palette";
 
 const KEYS: readonly { keys: string[]; does: string }[] = [
   { keys: ["Enter"], does: "Send the message" },
-  { keys: ["Shift", "Enter"], does: "Begin a new line" },
-  { keys: ["Esc"], does: "Stop the turn that runs; close what is open" },
-  { keys: ["/"], does: "Go to the search or to the message" },
+  { keys: ["Shift", "Enter"], does: "New line" },
+  { keys: ["Esc"], does: "Stop the running turn; close dialogs and drawers" },
+  { keys: ["/"], does: "Focus the search or message field" },
   { keys: ["Ctrl", "K"], does: "Find a page or a session" },
-  { keys: ["?"], does: "Show these keys" },
+  { keys: ["?"], does: "Show these shortcuts" },
 ];
 
 export function Overlays() {
@@ -18,7 +18,7 @@ export function Overlays() {
     <>
       {palette.value && <Palette onClose={() => (palette.value = false)} />}
       {help.value && (
-        <Dialog title="Keys" onClose={() => (help.value = false)}>
+        <Dialog title="Keyboard shortcuts" onClose={() => (help.value = false)}>
           <dl class="keys">
             {KEYS.map(({ keys, does }) => (
               <div key={does}>

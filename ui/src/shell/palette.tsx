@@ -8,7 +8,7 @@ import { go } from "../router";
 import { useAsked } from "../state/asked";
 import { newSession } from "../state/session";
 import { api } from "../wire/api";
-import type { SessionList } from "../wire/shapes";
+import type { SessionList } from "../wire/responses";
 
 interface Target {
   key: string;
@@ -47,7 +47,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
     }
   };
   return (
-    <dialog ref={box} class="dialog palette" aria-label="Find anything" onClose={onClose} onClick={(event) => event.target === box.current && onClose()}>
+    <dialog ref={box} class="dialog palette" aria-label="Search" onClose={onClose} onClick={(event) => event.target === box.current && onClose()}>
       <input
         class="palette-input"
         type="text"
@@ -64,7 +64,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
         }}
         onKeyDown={move}
       />
-      <div class="palette-list" id="palette-list" role="listbox" aria-label="Found">
+      <div class="palette-list" id="palette-list" role="listbox" aria-label="Results">
         {found.map((target, index) => (
           <div
             key={target.key}

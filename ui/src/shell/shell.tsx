@@ -5,6 +5,7 @@ import { useEffect, useState } from "preact/hooks";
 import { IconButton } from "../parts/button";
 import { Icon, type IconName } from "../parts/icon";
 import { Menu, type Choice } from "../parts/menu";
+import { Veil } from "../parts/veil";
 import { PAGES } from "../pages";
 import { href, place } from "../router";
 import { logout } from "../state/access";
@@ -17,14 +18,15 @@ import { Nav } from "./nav";
 export function Shell({ children }: { children: ComponentChildren }) {
   const [drawer, setDrawer] = useState(false);
   const page = PAGES.find((each) => each.path === place.value.page);
-  const title = head.value?.title ?? page?.title ?? "Nothing here";
+  const title = head.value?.title ?? page?.title ?? "Not found";
+  const waiting = approvals.value.length;
   useEffect(() => {
-    document.title = `${title} – Long Running Agents`;
-  }, [title]);
+    document.title = `${waiting > 0 ? `(${waiting}) ` : ""}${title} – Long Running Agents`;
+  }, [title, waiting]);
   return (
     <div class="shell">
       <a class="skip" href="#main" onClick={skip}>
-        Skip to the page
+        Skip to content
       </a>
       <nav class={drawer ? "rail rail-open" : "rail"} aria-label="Pages">
         <Brand />
@@ -33,10 +35,10 @@ export function Shell({ children }: { children: ComponentChildren }) {
           <Personal />
         </div>
       </nav>
-      {drawer && <div class="veil" onClick={() => setDrawer(false)} />}
+      {drawer && <Veil onClose={() => setDrawer(false)} />}
       <header class="head">
         <span class="head-menu">
-          <IconButton icon="menu" label="Show the pages" aria-expanded={drawer} onClick={() => setDrawer(!drawer)} />
+          <IconButton icon="menu" label="Menu" aria-expanded={drawer} onClick={() => setDrawer(!drawer)} />
         </span>
         <h1 class="head-title clip">{title}</h1>
         <div class="head-more">{head.value?.more}</div>
@@ -71,7 +73,7 @@ function Waiting() {
   const [first] = approvals.value;
   if (!first) return null;
   const count = approvals.value.length;
-  const words = count === 1 ? "1 approval waits" : `${count} approvals wait`;
+  const words = count === 1 ? "1 approval pending" : `${count} approvals pending`;
   return (
     <a class="head-badge" href={href("chat", first.session_id)} title={words}>
       <Icon name="approvals" />
@@ -86,30 +88,30 @@ function Offline() {
   return (
     <div class="offline" role="status">
       <Icon name="spinner" spin />
-      The server cannot be reached. This page goes on by itself as soon as it answers.
+      The server cannot be reached. Reconnecting…
     </div>
   );
 }
 
 const THEMES: readonly { value: Theme; label: string; icon: IconName }[] = [
-  { value: "system", label: "Look like the system", icon: "circle" },
-  { value: "light", label: "Light", icon: "sun" },
-  { value: "dark", label: "Dark", icon: "moon" },
+  { value: "system", label: "System theme", icon: "circle" },
+  { value: "light", label: "Light theme", icon: "sun" },
+  { value: "dark", label: "Dark theme", icon: "moon" },
 ];
 
 function Personal() {
   const choices: Choice[] = [
-    { label: "Find anything", icon: "search", note: "Ctrl-K", onChoose: () => (palette.value = true) },
-    { label: "Keys", icon: "keyboard", note: "?", onChoose: () => (help.value = true) },
+    { label: "Search", icon: "search", note: "Ctrl-K", onChoose: () => (palette.value = true) },
+    { label: "Keyboard shortcuts", icon: "keyboard", note: "?", onChoose: () => (help.value = true) },
     ...THEMES.map(({ value, label, icon }) => ({
       label,
       icon,
       checked: theme.value === value,
       onChoose: () => void (theme.value = value),
     })),
-    { label: "Leave", icon: "leave", onChoose: () => void logout() },
+    { label: "Sign out", icon: "leave", onChoose: () => void logout() },
   ];
   return (
-    <Menu label="Look and more" button={<Icon name="more" />} choices={choices} start up buttonClass="button button-quiet button-icon" />
+    <Menu label="Appearance and more" button={<Icon name="more" />} choices={choices} start up buttonClass="button button-quiet button-icon" />
   );
 }

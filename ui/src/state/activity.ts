@@ -3,14 +3,14 @@
 import { signal } from "@preact/signals";
 import { api } from "../wire/api";
 import type { Event } from "../wire/events";
-import type { ApprovalTold } from "../wire/shapes";
 import { Socket, socketAddress, type Link } from "../wire/socket";
+import type { ApprovalList, ApprovalView } from "../wire/responses";
 
 /** What is heard here: events, and once in a while that some were missed. */
 export type Overheard = Event | { type: "catch_up"; lost: number };
 
 /** The questions that wait for a person, in all sessions. */
-export const approvals = signal<readonly ApprovalTold[]>([]);
+export const approvals = signal<readonly ApprovalView[]>([]);
 
 /** Whether the server can be heard. */
 export const link = signal<Link>("closed");
@@ -61,7 +61,7 @@ function heard(frame: Overheard): void {
 
 async function lookForApprovals(): Promise<void> {
   try {
-    approvals.value = (await api.get<{ approvals: ApprovalTold[] }>("/api/approvals")).approvals;
+    approvals.value = (await api.get<ApprovalList>("/api/approvals")).approvals;
   } catch {
     // The link says already that the server cannot be reached; the next event asks again.
   }

@@ -1,6 +1,7 @@
 /** Something that is asked of the server while a part of the page is shown. */
 
 import { useCallback, useEffect, useState } from "preact/hooks";
+import { overhear } from "./activity";
 
 /** What came of it so far. */
 export interface Asked<Answer> {
@@ -34,5 +35,7 @@ export function useAsked<Answer>(
     return () => leaving.abort();
   }, [...about, count]);
   const again = useCallback(() => setCount((before) => before + 1), []);
+  // What failed while the server was away is asked again when it is back.
+  useEffect(() => (error === null ? undefined : overhear((heard) => void (heard.type === "catch_up" && again()))), [error]);
   return { answer, error, busy, again };
 }

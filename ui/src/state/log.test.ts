@@ -26,8 +26,12 @@ class Story {
     return this;
   }
 
-  say(content: string): this {
-    return this.tell("message", { content, origin: "user" });
+  say(content: string, steer = false): this {
+    return this.tell("message", { content, origin: "user", steer });
+  }
+
+  steered(content: string, into: string): this {
+    return this.tell("steered", { content, into });
   }
 
   call(id: string, tool = "shell"): this {
@@ -248,5 +252,33 @@ describe("a session", () => {
     for (let call = 0; call < 2500; call += 1) story.call(`c${call}`).result(`c${call}`);
 
     expect(calls(turns(story.view)[0]!)).toHaveLength(2500);
+  });
+});
+
+describe("a message that steers", () => {
+  const said = (story: Story) => turns(story.view).map((turn) => turn.prompt);
+  const begin = () => new Story().say("Build").call("c1").in("t2").say("Deploy").in("t3").say("In blue", true);
+
+  test("stands before what queues, and says what it waits for", () => {
+    const story = begin();
+    expect(said(story)).toEqual(["Build", "In blue", "Deploy"]);
+    expect(turns(story.view)[1]).toMatchObject({ state: "queued", steer: true });
+  });
+
+  test("is a part of the turn that was given it, before the words that answer it", () => {
+    const story = begin().in("t1").result("c1").in("t3").steered("In blue", "t1");
+    story.in("t1").tell("text", { text: "Blue." });
+    expect(said(story)).toEqual(["Build", "Deploy"]);
+    expect(turns(story.view)[0]?.items.map((item) => item.kind)).toEqual(["call", "said", "words"]);
+  });
+
+  test("finds its place in a copy, where that turn has another name", () => {
+    const story = begin().steered("In blue", "of the original");
+    expect(turns(story.view)[0]?.items.map((item) => item.kind)).toEqual(["call", "said"]);
+  });
+
+  test("is a turn like any other when nothing hears it any more", () => {
+    const story = begin().in("t1").done("Built.").in("t3").tell("text", { text: "Painted." });
+    expect(active(story.view)).toMatchObject({ prompt: "In blue", state: "running" });
   });
 });

@@ -29,7 +29,8 @@ export function applyAll(view: View, frames: readonly Frame[]): View {
 
 function stored(view: View, event: Event): View {
   const known = about(view, event);
-  if (event.type === "message") return withEntry(known, begun(event));
+  if (event.type === "message") return withMessage(known, begun(event));
+  if (event.type === "steered") return steered(known, event);
   if (event.turn_id !== null && turnAt(known.entries, event.turn_id) >= 0) {
     return inTurn(known, event.turn_id, (turn) => after(turn, event));
   }
@@ -57,6 +58,23 @@ function about(view: View, event: Event): View {
 
 function withEntry(view: View, entry: Entry): View {
   return { ...view, entries: [...view.entries, entry] };
+}
+
+/** A message that steers comes before those that queue, as it will be answered. */
+function withMessage(view: View, turn: Turn): View {
+  const first = view.entries.findIndex((entry) => entry.kind === "turn" && !isEnded(entry));
+  const queues = (entry: Entry) => entry.kind === "turn" && entry.state === "queued" && !entry.steer;
+  const at = view.entries.findIndex((entry, place) => place > first && queues(entry));
+  if (!turn.steer || at < 0) return withEntry(view, turn);
+  return { ...view, entries: view.entries.toSpliced(at, 0, turn) };
+}
+
+/** What was given to a turn is a part of it; a copied log names that turn as it was called before. */
+function steered(view: View, event: Event & { type: "steered" }): View {
+  const entries = view.entries.filter((entry) => entry.kind !== "turn" || entry.id !== event.turn_id);
+  const left = { ...view, entries };
+  const into = turnAt(entries, event.into) >= 0 ? event.into : (active(left)?.id ?? "");
+  return inTurn(left, into, (turn) => after(turn, event));
 }
 
 function turnAt(entries: readonly Entry[], id: string): number {

@@ -1,19 +1,15 @@
 /** One session, live: its log is read, then its socket is heard, and both go through the reducer. */
 
-import { computed, signal } from "@preact/signals";
+import { computed, signal, type Signal } from "@preact/signals";
 import { api, ApiFailure } from "../wire/api";
-import type { EventList } from "../wire/shapes";
 import { Socket, socketAddress, type Link } from "../wire/socket";
+import type { EventList } from "../wire/responses";
+import { overhear } from "./activity";
 import { applyAll, type Frame } from "./log";
+import { keepUnsent, pending, sessionsWithUnsent, unsentOf, type Sent } from "./unsent";
 import { EMPTY, type View } from "./view";
 
 const PAGE = 1000;
-
-/** A message that was sent and is not in the log yet. */
-export interface Sent {
-  key: string;
-  content: string;
-}
 
 /** What the server did not want to do. */
 interface Refused {
@@ -37,14 +33,32 @@ function isUnsaid(id: string): boolean {
   return sessionStorage.getItem(UNSAID) === id;
 }
 
-/** A window on a session; to be closed when nobody looks any more. */
+const opened = new Map<string, OpenSession>();
+
+/** The session of that name, which stays open for as long as it has messages to deliver. */
+export function sessionOf(id: string, refused: (failure: ApiFailure) => void): OpenSession {
+  const session = opened.get(id) ?? new OpenSession(id, refused);
+  opened.set(id, session);
+  return session;
+}
+
+/** Deliver what was sent before this page was loaded. */
+export function deliverUnsent(refused: (failure: ApiFailure) => void): void {
+  for (const id of sessionsWithUnsent()) {
+    const session = sessionOf(id, refused);
+    session.enter();
+    session.leave();
+  }
+}
+
+/** A window on a session. */
 export class OpenSession {
   readonly view = signal<View>(EMPTY);
   readonly link = signal<Link>("closed");
   /** Whether the log was read. */
   readonly ready = signal(false);
   readonly error = signal<unknown>(null);
-  readonly sent = signal<readonly Sent[]>([]);
+  readonly sent: Signal<readonly Sent[]>;
   /** What was refused, to be written in another way; empty once somebody has it. */
   readonly returned = signal("");
   readonly empty = computed(
@@ -54,7 +68,9 @@ export class OpenSession {
   private readonly socket: Socket;
   private waiting: Frame[] = [];
   private frame = 0;
-  private closed = false;
+  private looking = 0;
+  private reading = false;
+  private deafen: () => void = () => undefined;
 
   constructor(
     readonly id: string,
@@ -65,40 +81,68 @@ export class OpenSession {
       heard: (frame) => this.heard(frame as Frame | Refused),
       linked: (link) => (this.link.value = link),
     });
+    this.sent = signal(unsentOf(id));
+  }
+
+  /** Begin to look; every look ends by leaving. */
+  enter(): void {
+    this.looking += 1;
+    opened.set(this.id, this);
+    if (this.link.peek() === "closed") void this.open();
+  }
+
+  /** Look no more. */
+  leave(): void {
+    this.looking -= 1;
+    this.closeWhenDone();
   }
 
   /** Read the log, then listen. */
   async open(): Promise<void> {
+    if (this.reading) return;
+    this.reading = true;
     this.error.value = null;
+    this.deafen();
     try {
-      const view = applyAll(EMPTY, await wholeLog(this.id));
-      if (this.closed) return;
-      this.view.value = view;
+      const frames = await wholeLog(this.id);
+      this.view.value = applyAll(EMPTY, frames);
+      this.setSent(pending(this.sent.peek(), frames, this.view.peek().last));
       this.ready.value = true;
       this.socket.open();
+      this.closeWhenDone();
     } catch (error) {
-      if (!this.closed) this.error.value = error;
+      this.error.value = error;
+      // Once more when the server is back.
+      this.deafen = overhear((heard) => void (heard.type === "catch_up" && this.open()));
     }
+    this.reading = false;
   }
 
-  /** Leave. */
-  close(): void {
-    this.closed = true;
-    this.socket.close();
-    cancelAnimationFrame(this.frame);
-  }
-
-  /** Say something; it queues while a turn runs. */
-  say(content: string): void {
+  /** Say something; while a turn runs, it queues, or steers that turn. */
+  say(content: string, steer = false): void {
     if (isUnsaid(this.id)) sessionStorage.removeItem(UNSAID);
-    const key = madeUp();
-    this.sent.value = [...this.sent.value, { key, content }];
-    this.deliver({ key, content });
+    const sent = { key: madeUp(), content, steer, after: this.view.peek().last };
+    this.setSent([...this.sent.peek(), sent]);
+    this.deliver(sent);
+  }
+
+  /** What nobody looks at is closed once everything was delivered and nothing came back. */
+  private closeWhenDone(): void {
+    if (this.looking > 0 || this.sent.peek().length > 0 || this.returned.peek()) return;
+    this.socket.close();
+    this.deafen();
+    cancelAnimationFrame(this.frame);
+    opened.delete(this.id);
+  }
+
+  private setSent(sent: readonly Sent[]): void {
+    this.sent.value = sent;
+    keepUnsent(this.id, sent);
   }
 
   /** The same key twice is one message, so that sending again after a lost line does no harm. */
-  private deliver({ key, content }: Sent): void {
-    this.socket.send({ type: "message", content, key });
+  private deliver({ key, content, steer = false }: Sent): void {
+    this.socket.send({ type: "message", content, key, steer });
   }
 
   /** Stop the turn that runs, waits or is next in line. */
@@ -137,17 +181,14 @@ export class OpenSession {
     this.waiting = [];
     const view = applyAll(this.view.peek(), frames);
     this.view.value = view;
-    for (const frame of frames) if (frame.type === "message") this.accepted(frame.content);
-  }
-
-  private accepted(content: string): void {
-    const at = this.sent.value.findIndex((sent) => sent.content === content);
-    if (at >= 0) this.sent.value = this.sent.value.toSpliced(at, 1);
+    const left = pending(this.sent.peek(), frames, view.last);
+    if (left.length < this.sent.peek().length) this.setSent(left);
+    this.closeWhenDone();
   }
 
   private refusedBy(frame: Refused): void {
     this.returned.value = this.sent.value.map((sent) => sent.content).join("\n\n");
-    this.sent.value = [];
+    this.setSent([]);
     this.refused(new ApiFailure(frame.code, frame.message, frame.hint, 0));
   }
 }
@@ -175,7 +216,7 @@ async function wholeLog(id: string): Promise<Frame[]> {
 }
 
 /** A name that nothing else has. */
-function madeUp(): string {
+export function madeUp(): string {
   // Not crypto.randomUUID: over plain HTTP from another machine there is none.
   const bytes = crypto.getRandomValues(new Uint8Array(10));
   return [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");

@@ -1,7 +1,7 @@
 /** What sessions are called, for pages that show several. */
 
 import { api } from "../wire/api";
-import type { SessionList } from "../wire/shapes";
+import type { SessionList } from "../wire/responses";
 import { useAsked } from "./asked";
 import { useFresh } from "./fresh";
 

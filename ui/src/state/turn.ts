@@ -11,6 +11,8 @@ export function begun(event: Event & { type: "message" }): Turn {
     key: id,
     id,
     prompt: event.content,
+    // Old logs do not say.
+    steer: event.steer ?? false,
     origin: event.origin,
     at: event.at,
     endedAt: null,
@@ -47,6 +49,10 @@ export function after(before: Turn, event: Event): Turn {
       return { ...added(turn, recollection(event)), state: live(turn) };
     case "task_update":
       return { ...progressed(turn, event.summary, event.seq), state: live(turn) };
+    case "steered": {
+      const said: Item = { kind: "said", key: `said-${event.seq}`, text: event.content };
+      return { ...added(turn, said), state: live(turn) };
+    }
     case "done":
     case "stopped":
     case "limit":
@@ -102,7 +108,7 @@ export function notice(event: Event): Notice | null {
       return told(`${event.answered} answered in place of ${event.asked}`, event.reason, "warning");
     case "prompt_truncated":
       return told(
-        `${event.model} has read only the end`,
+        `${event.model} has read only the end of the prompt`,
         `About ${event.sent_tokens.toLocaleString("en")} tokens were sent, and it has room for ` +
           `${event.window.toLocaleString("en")}. ${event.hint}`,
         "warning",
@@ -110,11 +116,14 @@ export function notice(event: Event): Notice | null {
     case "model_changed":
       return told(`The model is now ${event.model}`);
     case "mode_changed":
-      return told(event.mode === "deep_work" ? "Deep work from the next message on" : "Bounded work from the next message on");
+      return told(event.mode === "deep_work" ? "Deep work mode from the next message on" : "Normal mode from the next message on");
     case "renamed":
       return told(`Renamed to ${event.title}`);
     case "cleared":
-      return told("The model begins anew here", "It no longer sees what was said above.");
+      return told("Context cleared", "The model no longer sees the messages above.");
+    case "rule":
+      if (event.state === "active") return told(event.enforced ? "Rule enforced by the gate" : "Rule pinned", event.text);
+      return event.state === "lifted" ? told("Rule lifted", event.text) : null;
     case "skill":
       return told(`Skill ${event.name} (version ${event.version}) is ${event.change}`, event.note);
     default:
@@ -135,7 +144,7 @@ function reopened(turn: Turn): Turn {
 
 function goesOn(turn: Turn): Turn {
   const key = `again-${turn.items.length}`;
-  return added(turn, { kind: "notice", key, tone: "plain", title: "The turn goes on", text: "", at: turn.at });
+  return added(turn, { kind: "notice", key, tone: "plain", title: "Turn resumed", text: "", at: turn.at });
 }
 
 function added(turn: Turn, item: Item): Turn {

@@ -79,8 +79,15 @@ export interface Notice {
   at: string;
 }
 
+/** What the user said to the turn while it ran. */
+export interface Said {
+  kind: "said";
+  key: string;
+  text: string;
+}
+
 /** A part of a turn. */
-export type Item = Words | Call | Recollection | Progress | Notice;
+export type Item = Words | Call | Recollection | Progress | Notice | Said;
 
 /** What a step said of itself when it began. */
 export interface Step {
@@ -110,6 +117,8 @@ export interface Turn {
   key: string;
   id: string;
   prompt: string;
+  /** Whether the message is for the turn that runs, as long as it waits. */
+  steer: boolean;
   origin: string;
   at: string;
   endedAt: string | null;

@@ -107,7 +107,7 @@ export function unreachable(): ApiFailure {
   return new ApiFailure(
     "unreachable",
     "The server cannot be reached.",
-    "See whether 'lra serve' still runs; this page goes on as soon as it answers.",
+    "It may have been stopped. This page continues as soon as it answers.",
     0,
   );
 }
@@ -138,5 +138,5 @@ function parsed(text: string): { code?: string; message?: string; hint?: string 
 export function asFailure(error: unknown): ApiFailure {
   if (error instanceof ApiFailure) return error;
   const message = error instanceof Error ? error.message : String(error);
-  return new ApiFailure("broken", `This page broke: ${message}`, "Load it again.", 0);
+  return new ApiFailure("broken", `Something went wrong on this page: ${message}`, "Reload the page.", 0);
 }

@@ -51,6 +51,8 @@ export interface MessageAccepted {
   type: "message";
   content: string;
   origin: string;
+  /** Whether it is for the turn that runs, at its next step. */
+  steer: boolean;
 }
 
 /** A turn goes on after its process died or a person asked for it. */
@@ -180,6 +182,18 @@ export interface SessionCleared {
   type: "cleared";
 }
 
+/** Turns leave the view of the model; a summary stands for them, or a line for each. */
+export interface SessionCompacted {
+  type: "compacted";
+  /** The number of the first of them. */
+  first: number;
+  last: number;
+  /** Whether a summary was made and believed. */
+  summary: boolean;
+  /** Why summaries were refused. */
+  faults: string[];
+}
+
 /** A skill of the session's owner is proposed, in use, or not any more. */
 export interface SkillChanged {
   type: "skill";
@@ -189,6 +203,20 @@ export interface SkillChanged {
   change: string;
   /** Why, when that is not plain. */
   note: string;
+}
+
+/** A rule is suggested, pinned, enforced, or not any more. */
+export interface RuleChanged {
+  type: "rule";
+  rule_id: number;
+  text: string;
+  scope: string;
+  /** suggested, active, lifted or dismissed. */
+  state: string;
+  /** How it came about: person, quotation, detector or import. */
+  source: string;
+  /** Whether the gate enforces it, too. */
+  enforced: boolean;
 }
 
 /** The turn has its final answer. */
@@ -222,6 +250,14 @@ export interface TurnFailed {
   code: string;
   message: string;
   hint: string;
+}
+
+/** A message was given to the turn that runs, beside the results of a step. */
+export interface MessageSteered {
+  type: "steered";
+  content: string;
+  /** The turn that it was given to, and that answers it. */
+  into: string;
 }
 
 /** The model is being asked. */
@@ -275,11 +311,14 @@ export type Event = Place &
   | ModeChanged
   | SessionRenamed
   | SessionCleared
+  | SessionCompacted
   | SkillChanged
+  | RuleChanged
   | TurnDone
   | TurnStopped
   | TurnLimited
   | TurnFailed
+  | MessageSteered
   );
 
 /** Passing news: never stored, lost without harm. */

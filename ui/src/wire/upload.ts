@@ -1,11 +1,11 @@
 /** Sending a file, and hearing how far it is: a fetch does not tell that. */
 
 import { address, failureOf, unreachable } from "./api";
-import type { FileTold } from "./shapes";
+import type { FileResponse } from "./responses";
 
 /** A file on its way. */
 export interface Sending {
-  done: Promise<FileTold>;
+  done: Promise<FileResponse>;
   stop: () => void;
 }
 
@@ -15,10 +15,10 @@ export interface Sending {
  */
 export function send(path: string, body: Blob, onProgress: (share: number) => void): Sending {
   const request = new XMLHttpRequest();
-  const done = new Promise<FileTold>((resolve, reject) => {
+  const done = new Promise<FileResponse>((resolve, reject) => {
     request.upload.onprogress = ({ loaded, total }) => onProgress(total > 0 ? loaded / total : 0);
     request.onload = () => {
-      if (request.status < 300) resolve(JSON.parse(request.responseText) as FileTold);
+      if (request.status < 300) resolve(JSON.parse(request.responseText) as FileResponse);
       else reject(failureOf(request.status, request.responseText));
     };
     request.onerror = () => reject(unreachable());

@@ -4,25 +4,57 @@ The vectors are those of the package `wordllama`, read as data: none of its code
 """
 
 import asyncio
+import ctypes
 import hashlib
+import json
+import mmap
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from long_running_agents.errors import EmbedderFailed
-from long_running_agents.memory.embedding.port import Vectors, unit, well_formed
-from long_running_agents.memory.embedding.token_weights import token_weights
+from long_running_agents.memory.embedding.base import Vectors, unit, well_formed
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
+
+LONGEST = 12.0
+"""No token counts for more than a vector of this length; the names of people have up to 30."""
+COMMON = 0.3
+"""What a word of the list counts: a/(a+p) with a = 1e-3 and p = 2.3e-3, as frequent as 'is'."""
+_SPACE = "\u2581"
+_COMMON_WORDS = """
+a about all also am an and any are as at be been being but by can could d did do does done for
+from had has have having he her here him his how i if in into is it its just ll m may me might
+must my no not of on only or our ours re s shall she should so some such t than that the their
+them then there these they this those to too us ve very was we were what when where which who
+whom whose why will with would you your
+"""
+
+
+def token_weights(tokens: Iterable[str], lengths: Vectors) -> Vectors:
+    """The weight of each token, by how it is written and how long its vector is."""
+    words = frozenset(_COMMON_WORDS.split())
+    common = np.fromiter((_common(token, words) for token in tokens), np.bool_, len(lengths))
+    capped = np.minimum(1.0, LONGEST / np.maximum(lengths, LONGEST))
+    return np.where(common, COMMON * capped, capped).astype(np.float32)
+
+
+def _common(token: str, words: frozenset[str]) -> bool:
+    word = token.strip(_SPACE).lower()
+    return word in words or not any(letter.isalnum() for letter in word)
+
+
 SPACE = "bundled:l2-supercat-256:1"
+"""The files and the weights; a change of either is another space."""
 DIMENSIONS = 256
 
 _PACKAGE = "wordllama"
@@ -53,19 +85,11 @@ class BundledEmbedder:
     """
 
     def __init__(self, folder: Path | None = None) -> None:
+        self.space = SPACE
+        self.dimensions = DIMENSIONS
         self._folder = folder
         self._table: _Table | None = None
         self._loading = threading.Lock()
-
-    @property
-    def space(self) -> str:
-        """The files and the weights; a change of either is another space."""
-        return SPACE
-
-    @property
-    def dimensions(self) -> int:
-        """Known before anything is loaded."""
-        return DIMENSIONS
 
     async def documents(self, texts: Sequence[str]) -> Vectors:
         """One row per text."""
@@ -98,7 +122,7 @@ class BundledEmbedder:
 class _Table:
     tokenizer: "Tokenizer"
     rows: NDArray[np.float16]
-    """Half precision, as in the file: 16 MB instead of 32, and rows are cast when they are used."""
+    """The file itself, in half precision: only the rows that are used are in memory."""
     weights: Vectors
 
     def embed(self, texts: Sequence[str]) -> Vectors:
@@ -121,19 +145,29 @@ class _Table:
 
 
 def _load(folder: Path) -> _Table:
-    # Imported here: a program that remembers nothing needs neither.
-    from safetensors.numpy import load  # noqa: PLC0415
+    # Imported here: a program that remembers nothing needs it not.
     from tokenizers import Tokenizer  # noqa: PLC0415
 
-    tensors: dict[str, Any] = load(_checked(folder, *_ROWS))
-    tokenizer = Tokenizer.from_buffer(_checked(folder, *_TOKENIZER))
+    mapped = _checked(folder, *_ROWS)
+    tokenizer = Tokenizer.from_buffer(_checked(folder, *_TOKENIZER)[:])
     # A batch is never made alike: neither filled up to its longest text nor cut.
     tokenizer.no_padding()
     tokenizer.no_truncation()
-    rows: NDArray[np.float16] = tensors[_TENSOR]
+    # It would keep whole texts, for ever more of them, and hardly one comes again.
+    tokenizer.model._resize_cache(0)  # noqa: SLF001
+    start = 8 + int.from_bytes(mapped[:8], "little")
+    first, last = json.loads(mapped[8:start])[_TENSOR]["data_offsets"]
+    rows = np.frombuffer(mapped, np.float16, (last - first) // 2, start + first)
+    rows = rows.reshape(-1, DIMENSIONS)
     lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float32))
-    tokens = [tokenizer.id_to_token(place) or "" for place in range(len(rows))]
-    return _Table(tokenizer, rows, token_weights(tokens, lengths))
+    # All of it was read once; from now on only what is used takes up memory.
+    mapped.madvise(mmap.MADV_DONTNEED)
+    # One after another: all at once they would take up megabytes that nobody needs again.
+    tokens = (tokenizer.id_to_token(place) or "" for place in range(len(rows)))
+    weights = token_weights(tokens, lengths)
+    with suppress(AttributeError):  # Only glibc keeps what was needed to read the files.
+        ctypes.CDLL(None).malloc_trim(0)
+    return _Table(tokenizer, rows, weights)
 
 
 def _installed() -> Path:
@@ -144,10 +178,11 @@ def _installed() -> Path:
     return Path(spec.submodule_search_locations[0])
 
 
-def _checked(folder: Path, name: str, *digests: str) -> bytes:
+def _checked(folder: Path, name: str, *digests: str) -> mmap.mmap:
     path = folder / name
     try:
-        content = path.read_bytes()
+        with path.open("rb") as file:
+            content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     except OSError as error:
         raise _failed(f"The bundled embedder cannot read {path}: {error.strerror}") from error
     # Other weights under the same name of a space would make all stored vectors wrong.

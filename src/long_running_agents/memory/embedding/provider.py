@@ -9,7 +9,7 @@ from pydantic_ai.exceptions import AgentRunError, UserError
 from pydantic_ai.providers import infer_provider, infer_provider_class
 
 from long_running_agents.errors import EmbedderFailed
-from long_running_agents.memory.embedding.port import Vectors
+from long_running_agents.memory.embedding.base import Vectors
 from long_running_agents.memory.embedding.remote import Purpose
 
 KEYS: dict[str, tuple[str, ...]] = {
@@ -23,9 +23,7 @@ KEYS: dict[str, tuple[str, ...]] = {
 class ProviderSource:
     """Asks one embedding model of Pydantic AI.
 
-    Args:
-        name: The model as 'provider:model', for messages.
-        make: Makes the model; called at the first text, since it loads the provider's package.
+    The model is made at the first text, since that loads the provider's package.
     """
 
     def __init__(self, name: str, make: Callable[[], EmbeddingModel]) -> None:

@@ -1,14 +1,25 @@
 """What a local model is to the rest: text in, pieces of text out, one prompt at a time."""
 
-from collections.abc import AsyncGenerator, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+import asyncio
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import AsyncGenerator, Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from typing import Any, ClassVar, Generic, Literal, Protocol, TypeAlias, TypeVar
 
-Json = dict[str, Any]
+from long_running_agents.clock import SystemClock
+from long_running_agents.domain.ports import Clock
+from long_running_agents.errors import NotConfigured
+from long_running_agents.models.chat_protocol import Json, Sampling
+from long_running_agents.models.embedded import lacking_library
+from long_running_agents.models.names import installed
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class PlainMessage:
     """One message of a conversation, as plain text."""
 
     role: Literal["system", "user", "assistant"]
@@ -16,30 +27,21 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sampling:
-    """How the next token is chosen, and when to stop. Unset leaves it to the engine."""
-
-    max_tokens: int | None = None
-    temperature: float | None = None
-    top_p: float | None = None
-    seed: int | None = None
-    stop: tuple[str, ...] = ()
-    presence_penalty: float | None = None
-    frequency_penalty: float | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Prompt:
+class LocalPrompt:
     """What an engine is asked to go on from."""
 
-    messages: tuple[Said, ...]
-    sampling: Sampling = Sampling()
+    messages: tuple[PlainMessage, ...]
+    sampling: Sampling = field(default_factory=Sampling)
     schema: Json | None = None
     """The JSON schema that the text has to satisfy."""
 
+    def told(self) -> list[Json]:
+        """The messages as chat templates take them."""
+        return [{"role": message.role, "content": message.text} for message in self.messages]
+
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class TextPiece:
     """A few more words."""
 
     text: str
@@ -56,7 +58,7 @@ class Finished:
     """Those of the prompt that were known from before."""
 
 
-Piece = Words | Finished
+Piece = TextPiece | Finished
 
 
 class ContextExceeded(Exception):
@@ -78,17 +80,12 @@ class PromptRefused(Exception):
 class TextEngine(Protocol):
     """Runs a model. It loads when first asked, and may let go of its memory when idle."""
 
-    @property
-    def name(self) -> str:
-        """The model's name."""
-        ...
+    name: str
+    """The model's name."""
+    context: int
+    """The most tokens a prompt and its answer may have together."""
 
-    @property
-    def context(self) -> int:
-        """The most tokens a prompt and its answer may have together."""
-        ...
-
-    def stream(self, prompt: Prompt) -> AsyncGenerator[Piece, None]:
+    def stream(self, prompt: LocalPrompt) -> AsyncGenerator[Piece, None]:
         """Words as they are made, then how it ended. Closing the generator stops the work.
 
         Raises:
@@ -97,10 +94,177 @@ class TextEngine(Protocol):
         """
         ...
 
-    async def count(self, messages: Sequence[Said]) -> int:
-        """How many tokens a conversation has."""
-        ...
-
     async def unload(self) -> None:
         """Let go of the memory; the next prompt loads again."""
         ...
+
+
+T = TypeVar("T")
+
+Hear: TypeAlias = Callable[[T], bool]
+"""Takes one more piece from the thread; True means that nobody wants the rest."""
+
+
+class EngineThread:
+    """Runs the work of one engine, a piece of work at a time, off the event loop.
+
+    The memory is dropped on the thread, too, after so many seconds without work; None means never.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        drop: Callable[[], None],
+        *,
+        idle_after: float | None,
+        clock: Clock | None,
+    ) -> None:
+        self._drop = drop
+        self._idle_after = idle_after
+        self._clock = clock or SystemClock()
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix=f"model-{name}")
+        self._asked = 0
+        self.resting: asyncio.Task[None] | None = None
+
+    async def stream(self, work: Callable[[Hear[T]], None]) -> AsyncGenerator[T, None]:
+        """What the work tells, piece by piece. Closing the generator tells the work to stop."""
+        loop = asyncio.get_running_loop()
+        heard: asyncio.Queue[tuple[T] | None] = asyncio.Queue()
+        stop = threading.Event()
+
+        def hear(piece: T) -> bool:
+            if not stop.is_set():
+                try:
+                    loop.call_soon_threadsafe(heard.put_nowait, (piece,))
+                except RuntimeError:
+                    # The loop is closed: nobody will ever hear the rest.
+                    stop.set()
+            return stop.is_set()
+
+        def run() -> None:
+            # Those who left while they waited their turn want nothing.
+            if not stop.is_set():
+                work(hear)
+
+        self._busy()
+        running = loop.run_in_executor(self._thread, run)
+        running.add_done_callback(lambda done: _over(done, heard))
+        try:
+            while (piece := await heard.get()) is not None:
+                yield piece[0]
+            await running
+        finally:
+            stop.set()
+            self._idle()
+
+    async def rest(self) -> None:
+        """Let go of the memory now."""
+        if self.resting is not None and self.resting is not asyncio.current_task():
+            self.resting.cancel()
+        self.resting = None
+        await asyncio.get_running_loop().run_in_executor(self._thread, self._drop)
+
+    def _busy(self) -> None:
+        self._asked += 1
+        if self.resting is not None:
+            self.resting.cancel()
+            self.resting = None
+
+    def _idle(self) -> None:
+        self._asked -= 1
+        if self._asked == 0 and self._idle_after is not None:
+            self.resting = asyncio.get_running_loop().create_task(self._later(self._idle_after))
+
+    async def _later(self, seconds: float) -> None:
+        await self._clock.sleep(seconds)
+        await self.rest()
+
+
+def _over(done: "asyncio.Future[None]", heard: "asyncio.Queue[Any]") -> None:
+    if not done.cancelled():
+        # Looked at here too, so that a stream nobody reads to its end leaves no complaint behind.
+        done.exception()
+    heard.put_nowait(None)
+
+
+IDLE_AFTER = 600.0
+"""Seconds without a prompt after which weights are let go of, unless someone says otherwise."""
+
+
+class ResidentEngine(ABC, Generic[T]):
+    """Holds weights in this process while they are needed, until they are idle for too long.
+
+    All work happens on one thread of the engine's own, so prompts wait for each other there, and
+    the event loop is never held up.
+    """
+
+    extra: ClassVar[str]
+    """The extra of this package that brings what the engine needs."""
+    packages: ClassVar[tuple[str, ...]]
+    """What it imports."""
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        name: str,
+        context: int,
+        idle_after: float | None,
+        clock: Clock | None,
+    ) -> None:
+        self._path = path
+        self.name = name
+        """The model's name."""
+        self.context = context
+        """The most tokens a prompt and its answer may have together."""
+        self._held: T | None = None
+        self._worker = EngineThread(name, self._drop, idle_after=idle_after, clock=clock)
+
+    @property
+    def loaded(self) -> bool:
+        """Whether the weights are in memory."""
+        return self._held is not None
+
+    @abstractmethod
+    def stream(self, prompt: LocalPrompt) -> AsyncGenerator[Piece, None]:
+        """Words as they are made, then how it ended. Closing the generator stops the work."""
+
+    async def unload(self) -> None:
+        """Let go of the memory; the next prompt loads again."""
+        await self._worker.rest()
+
+    @classmethod
+    def require(cls) -> None:
+        """See that everything is installed, before anyone waits for an answer."""
+        for package in cls.packages:
+            if not installed(package):
+                raise cls._missing(package)
+
+    @classmethod
+    def library(cls, name: str) -> Any:
+        """A package that the engine needs; none has types that a strict checker could use."""
+        try:
+            return import_module(name)
+        except ImportError as error:
+            package = name.partition(".")[0]
+            raise lacking_library(package, error) or cls._missing(package) from error
+
+    @classmethod
+    def _missing(cls, package: str) -> NotConfigured:
+        return NotConfigured(
+            f"These weights need {package}, which is not installed.",
+            hint=f"pip install 'long-running-agents[{cls.extra}]'",
+        )
+
+    def _weights(self) -> T:
+        """The weights, loaded if need be; to be called on the thread."""
+        if self._held is None:
+            self._held = self._load()
+        return self._held
+
+    def _drop(self) -> None:
+        self._held = None
+
+    @abstractmethod
+    def _load(self) -> T:
+        """Read the weights from the disk."""

@@ -6,6 +6,7 @@ import hmac
 import json
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
+from dataclasses import dataclass
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -14,28 +15,79 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from long_running_agents import listening
 from long_running_agents.clock import SystemClock
 from long_running_agents.domain.ports import Clock
 from long_running_agents.errors import LraError, UsageError
-from long_running_agents.models.local import request as requests
-from long_running_agents.models.local.answering import answer
-from long_running_agents.models.local.completion import DONE, Completion, error_body, error_event
+from long_running_agents.models.chat_protocol import (
+    DONE,
+    ChatCall,
+    ChatRequest,
+    Completion,
+    Json,
+    call_json,
+    error_json,
+    event,
+    read_request,
+    usage_json,
+)
+from long_running_agents.models.local import tool_prompt
 from long_running_agents.models.local.engine import (
     ContextExceeded,
-    Json,
+    Finished,
     Piece,
     PromptRefused,
     TextEngine,
+    TextPiece,
 )
-from long_running_agents.models.local.request import Call, ChatRequest
+from long_running_agents.net import listen
+
+
+class _Answer:
+    """One answer: its pieces one by one as chunks, or all of them together."""
+
+    def __init__(self, completion: Completion) -> None:
+        self.completion = completion
+        self._words: list[str] = []
+        self._calls: list[Json] = []
+        self._finished: Finished | None = None
+
+    def add(self, piece: Piece | ChatCall) -> bytes:
+        """Take in one more piece; the event that tells of it."""
+        match piece:
+            case TextPiece(text=text):
+                self._words.append(text)
+                return self.completion.chunk({"content": text})
+            case ChatCall():
+                call = call_json(piece.id, piece.name, piece.arguments_text())
+                self._calls.append(call)
+                return self.completion.calls_chunk([call], len(self._calls) - 1)
+            case Finished(reason=reason):
+                self._finished = piece
+                return self.completion.chunk({}, reason)
+
+    def whole(self) -> Json:
+        """The answer as one object."""
+        text = "".join(self._words)
+        message: Json = {"content": text or (None if self._calls else "")}
+        if self._calls:
+            message["tool_calls"] = self._calls
+        reason = self._finished.reason if self._finished else "stop"
+        return self.completion.whole(message, reason, self.usage())
+
+    def usage(self) -> Json:
+        """The tokens it took."""
+        end = self._finished
+        if end is None:
+            return usage_json(0, 0, 0)
+        return usage_json(end.prompt_tokens, end.completion_tokens, end.cached_tokens)
+
 
 QUEUE = 8
 """Requests that may wait while one is answered."""
 
 _RETRY_AFTER = 5
 _LARGEST_BODY = 16 << 20
-_EVENTS = [(b"content-type", b"text/event-stream"), (b"cache-control", b"no-cache")]
+_EVENTS = {"headers": [(b"content-type", b"text/event-stream"), (b"cache-control", b"no-cache")]}
 
 
 class _Failure(Exception):
@@ -100,7 +152,7 @@ class ModelServer:
             return failure.response()
         created = int(self._clock.now().timestamp())
         completion = Completion(model=self._engine.name, created=created)
-        return _Answering(asked, completion, self._engine, self._turn, self._leave)
+        return _Answering(asked, _Answer(completion), self._engine, self._turn, self._leave)
 
     def _allowed(self, request: Request) -> bool:
         if self._api_key is None:
@@ -110,7 +162,7 @@ class ModelServer:
 
     def _enter(self) -> None:
         if self._inside >= self._room:
-            body = error_body(
+            body = error_json(
                 "The model is busy with other requests.", "rate_limit_error", "rate_limit_exceeded"
             )
             raise _Failure(429, body, {"Retry-After": str(_RETRY_AFTER)})
@@ -120,77 +172,71 @@ class ModelServer:
         self._inside -= 1
 
 
+@dataclass(frozen=True, slots=True)
 class _Answering:
     """A response that is made while its client listens, and no longer than that."""
 
-    def __init__(
-        self,
-        asked: ChatRequest,
-        completion: Completion,
-        engine: TextEngine,
-        turn: asyncio.Lock,
-        leave: Callable[[], None],
-    ) -> None:
-        self._asked = asked
-        self._completion = completion
-        self._engine = engine
-        self._turn = turn
-        self._leave = leave
+    asked: ChatRequest
+    answer: _Answer
+    engine: TextEngine
+    turn: asyncio.Lock
+    leave: Callable[[], None]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        del scope
+        async def respond() -> None:
+            work = self._stream(send) if self.asked.stream else self._whole()
+            if (response := await work) is not None:
+                await response(scope, receive, send)
+
         try:
-            work = self._stream(send) if self._asked.stream else self._whole(send)
-            await _unless_gone(work, receive)
+            await _unless_gone(respond(), receive)
         finally:
-            self._leave()
+            self.leave()
 
-    async def _whole(self, send: Send) -> None:
+    async def _whole(self) -> Response:
         try:
-            async with self._turn, aclosing(self._pieces()) as pieces:
+            async with self.turn, aclosing(self._pieces()) as pieces:
                 async for piece in pieces:
-                    self._completion.add(piece)
+                    self.answer.add(piece)
         except _Failure as failure:
-            await _send_json(send, failure)
-            return
-        body = json.dumps(self._completion.whole(), ensure_ascii=False).encode()
-        await _start(send, 200, [(b"content-type", b"application/json")])
-        await _body(send, body, last=True)
+            return failure.response()
+        return JSONResponse(self.answer.whole())
 
-    async def _stream(self, send: Send) -> None:
+    async def _stream(self, send: Send) -> Response | None:
+        """Send the answer as it is made; what is answered instead when nothing is."""
         begun = False
+        answer = self.answer
         try:
-            async with self._turn, aclosing(self._pieces()) as pieces:
+            async with self.turn, aclosing(self._pieces()) as pieces:
                 async for piece in pieces:
                     # Only now: until the engine has begun, a refusal can still have its status.
-                    event = b"" if begun else self._completion.opening()
                     if not begun:
-                        await _start(send, 200, _EVENTS)
+                        await send({"type": "http.response.start", "status": 200, **_EVENTS})
+                        await _body(send, answer.completion.opening())
                         begun = True
-                    self._completion.add(piece)
-                    await _body(send, event + self._completion.event(piece))
+                    await _body(send, answer.add(piece))
         except _Failure as failure:
             if not begun:
-                await _send_json(send, failure)
-                return
-            await _body(send, error_event(failure.body), last=True)
-            return
-        usage = self._completion.usage_event() if self._asked.include_usage else b""
+                return failure.response()
+            await _body(send, event(failure.body), last=True)
+            return None
+        usage = answer.completion.usage_chunk(answer.usage()) if self.asked.include_usage else b""
         await _body(send, usage + DONE, last=True)
+        return None
 
-    async def _pieces(self) -> AsyncGenerator[Piece | Call, None]:
+    async def _pieces(self) -> AsyncGenerator[Piece | ChatCall, None]:
         try:
-            async with aclosing(answer(self._engine, self._asked)) as pieces:
+            async with aclosing(tool_prompt.answer(self.engine, self.asked)) as pieces:
                 async for piece in pieces:
                     yield piece
         except ContextExceeded as error:
-            body = error_body(str(error), code="context_length_exceeded")
+            body = error_json(str(error), code="context_length_exceeded")
             raise _Failure(400, body) from error
         except PromptRefused as error:
-            raise _Failure(400, error_body(str(error))) from error
+            raise _Failure(400, error_json(str(error))) from error
         except LraError as error:
             raise _Failure(
-                error.http_status, error_body(str(error), "server_error", error.code)
+                error.http_status, error_json(str(error), "server_error", error.code)
             ) from error
 
 
@@ -219,39 +265,28 @@ async def _read(request: Request) -> ChatRequest:
     async for piece in request.stream():
         raw += piece
         if len(raw) > _LARGEST_BODY:
-            raise _Failure(413, error_body("The request is too large."))
+            raise _Failure(413, error_json("The request is too large."))
     try:
-        return requests.read(json.loads(raw))
+        return read_request(json.loads(raw))
     except ValueError as error:
-        raise _Failure(400, error_body("The body is not JSON.")) from error
+        raise _Failure(400, error_json("The body is not JSON.")) from error
     except UsageError as error:
-        raise _Failure(400, error_body(str(error))) from error
+        raise _Failure(400, error_json(str(error))) from error
 
 
 def _from_a_page(request: Request) -> bool:
     # Any page in a browser can reach loopback, under a name of its own if it likes.
-    return "origin" in request.headers or not listening.is_loopback(request.url.hostname or "")
+    return "origin" in request.headers or not listen.is_loopback(request.url.hostname or "")
 
 
 def _unauthorized() -> _Failure:
-    body = error_body("Incorrect API key provided.", "authentication_error", "invalid_api_key")
+    body = error_json("Incorrect API key provided.", "authentication_error", "invalid_api_key")
     return _Failure(401, body, {"WWW-Authenticate": "Bearer"})
 
 
 async def _not_served(_: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 500
-    return JSONResponse(error_body("There is nothing here for that."), status)
-
-
-async def _send_json(send: Send, failure: _Failure) -> None:
-    headers = [(b"content-type", b"application/json")]
-    headers += [(k.encode(), v.encode()) for k, v in (failure.headers or {}).items()]
-    await _start(send, failure.status, headers)
-    await _body(send, json.dumps(failure.body).encode(), last=True)
-
-
-async def _start(send: Send, status: int, headers: list[tuple[bytes, bytes]]) -> None:
-    await send({"type": "http.response.start", "status": status, "headers": headers})
+    return JSONResponse(error_json("There is nothing here for that."), status)
 
 
 async def _body(send: Send, body: bytes, *, last: bool = False) -> None:
@@ -265,16 +300,8 @@ def create_app(
     queue: int = QUEUE,
     clock: Clock | None = None,
 ) -> Starlette:
-    """An application that serves an engine.
-
-    Args:
-        engine: Runs the weights.
-        api_key: What clients have to send as a bearer token; None lets everybody in.
-        queue: How many requests may wait while one is answered.
-        clock: Tells when an answer was made.
-    """
-    chosen = clock or SystemClock()
-    return ModelServer(engine, api_key=api_key, queue=queue, clock=chosen).app()
+    """An application that serves an engine; without a key, to everybody on this machine."""
+    return ModelServer(engine, api_key=api_key, queue=queue, clock=clock or SystemClock()).app()
 
 
 async def serve(
@@ -285,19 +312,8 @@ async def serve(
     *,
     ready: Callable[[str], None] | None = None,
 ) -> None:
-    """Serve an engine until cancelled or interrupted.
-
-    Args:
-        engine: Runs the weights; it is unloaded in the end.
-        host: The address to bind.
-        port: The port to bind; 0 takes a free one.
-        api_key: What clients have to send. Anything but loopback needs one.
-        ready: Hears the address once the server answers.
-
-    Raises:
-        UsageError: The address can be reached from elsewhere, and there is no key.
-    """
-    if not api_key and not listening.is_loopback(host):
+    """Serve an engine until cancelled or interrupted, then unload it; port 0 takes a free one."""
+    if not api_key and not listen.is_loopback(host):
         raise UsageError(
             f"{host} can be reached from other machines, and there is no key.",
             hint="Set a key, or bind to 127.0.0.1.",
@@ -308,6 +324,6 @@ async def serve(
             ready(f"{address}/v1")
 
     try:
-        await listening.serve(create_app(engine, api_key=api_key or None), host, port, told)
+        await listen.serve(create_app(engine, api_key=api_key or None), host, port, told)
     finally:
         await engine.unload()

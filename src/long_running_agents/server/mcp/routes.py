@@ -1,4 +1,4 @@
-"""`/mcp`: the agent for clients of the Model Context Protocol."""
+"""`/mcp`: the agent as an MCP server over HTTP; the library is loaded for the first client."""
 
 import asyncio
 from contextlib import ExitStack
@@ -11,34 +11,27 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from long_running_agents.app import App
-from long_running_agents.domain import token
+from long_running_agents.domain import auth
 from long_running_agents.domain.ports import Clock
 from long_running_agents.errors import Unavailable
-from long_running_agents.server.callers import caller_of, check
-from long_running_agents.server.connections import Connections, Ending
+from long_running_agents.server.auth import caller_of, check
+from long_running_agents.server.connections import ConnectionEnd, Connections
 
 if TYPE_CHECKING:
-    from long_running_agents.server.mcp.owners import Owners
+    from long_running_agents.server.mcp.server import McpOwners
 
 PATH = "/mcp"
-_OWNERS = "long_running_agents.server.mcp.owners"
+_OWNERS = "long_running_agents.server.mcp.server"
 
 
 class McpRoutes:
     """One path, behind the same guard as all others."""
 
     def __init__(self, app: App, clock: Clock, connections: Connections) -> None:
-        """Offer the agent.
-
-        Args:
-            app: The open home.
-            clock: Tells the time.
-            connections: Says when the server leaves.
-        """
         self._app = app
         self._clock = clock
         self._route = Route(PATH, self)
-        self._owners: Owners | None = None
+        self._owners: McpOwners | None = None
         self._loading = asyncio.Lock()
         self._left = False
         # For as long as there are routes.
@@ -54,24 +47,24 @@ class McpRoutes:
         """Answer a request."""
         # A route that is not FastAPI's does not say that it was taken.
         scope["route"] = self._route
-        caller = check(caller_of(HTTPConnection(scope)), token.Scope.READ)
+        caller = check(caller_of(HTTPConnection(scope)), auth.TokenScope.READ)
         owners = await self._loaded()
         await owners.answer(caller, scope, receive, send)
 
-    async def _loaded(self) -> "Owners":
+    async def _loaded(self) -> "McpOwners":
         async with self._loading:
             if self._owners is None:
                 # It takes a second, and most servers never need it.
                 await asyncio.to_thread(import_module, _OWNERS)
-                from long_running_agents.server.mcp.owners import Owners  # noqa: PLC0415
+                from long_running_agents.server.mcp.server import McpOwners  # noqa: PLC0415
 
-                self._owners = Owners(self._app, self._clock)
+                self._owners = McpOwners(self._app, self._clock)
         if self._left:
             raise Unavailable("The server stops.", hint="Come again.")
         return self._owners
 
-    def _leave(self, why: Ending) -> None:
-        if why is Ending.LEAVING:
+    def _leave(self, why: ConnectionEnd) -> None:
+        if why is ConnectionEnd.LEAVING:
             self._left = True
             if self._owners is not None:
                 self._owners.leave()

@@ -20,10 +20,10 @@ from mcp_types import INTERNAL_ERROR, INVALID_REQUEST, PARSE_ERROR
 from mcp_types.jsonrpc import jsonrpc_message_adapter
 from pydantic import ValidationError
 
+from long_running_agents.domain.auth import Caller
 from long_running_agents.domain.ports import Clock
-from long_running_agents.domain.token import Caller
-from long_running_agents.server.mcp.agent import Agent
-from long_running_agents.server.mcp.protocol import server_of
+from long_running_agents.server.mcp.server import server_of
+from long_running_agents.server.mcp.tools import McpAgentApi
 
 log = logging.getLogger(__name__)
 
@@ -42,14 +42,8 @@ Lines = asyncio.Queue[bytes | None]
 """Lines, an empty one for one that was too long, and None at the end."""
 
 
-async def talk(agent: Agent, clock: Clock, stop: asyncio.Event) -> None:
-    """Serve one client until stdin ends, or until it is time to leave.
-
-    Args:
-        agent: Whoever is asked.
-        clock: Tells the time.
-        stop: Set when it is time to leave.
-    """
+async def talk(agent: McpAgentApi, clock: Clock, stop: asyncio.Event) -> None:
+    """Serve one client until stdin ends, or until it is time to leave."""
     left = False
 
     def leave() -> None:

@@ -1,29 +1,69 @@
-"""Settings: all can be seen, a few that do no harm can be changed."""
+"""Settings, of which a few that do no harm can be changed, and the log level."""
 
 import json
 import re
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any, Literal, cast
 
-from fastapi import APIRouter
-from pydantic import BaseModel, JsonValue, TypeAdapter, ValidationError
+from pydantic import BaseModel, Field, JsonValue, TypeAdapter, ValidationError
 
-from long_running_agents import logs
-from long_running_agents.app import App
-from long_running_agents.config.loading import every_key, value_of
+from long_running_agents.config.loader import every_key, value_of
 from long_running_agents.config.settings import Settings
-from long_running_agents.domain.described import meanings
+from long_running_agents.domain.events import meanings
 from long_running_agents.errors import Denied, NotFound, UsageError
-from long_running_agents.server.bodies import JsonRoute
-from long_running_agents.server.callers import Administering, Reading
-from long_running_agents.server.config_file import ConfigFile
-from long_running_agents.server.wire.settings import (
-    LogLevel,
-    SettingList,
-    SettingsChange,
-    SettingsChanged,
-    SettingTold,
-)
+from long_running_agents.observe import logs
+from long_running_agents.server.auth import Administering, Reading
+from long_running_agents.server.http import Routes, ServerContext, route
+from long_running_agents.server.wire import WireRequest, WireResponse, example
+
+
+class SettingResponse(WireResponse):
+    """One setting."""
+
+    model_config = example("""{"key": "agent.model.temperature", "value": null, "origin": "default",
+      "description": "Sampling temperature.", "changeable": true, "pending": null}""")
+
+    key: str
+    value: JsonValue
+    """What is in force, without secrets."""
+    origin: str
+    """Where it came from."""
+    description: str
+    changeable: bool
+    """Whether it can be changed over HTTP."""
+    pending: JsonValue = None
+    """What was set since, and is in force after a restart; null when nothing was."""
+
+
+class SettingList(WireResponse):
+    """Every setting."""
+
+    settings: list[SettingResponse]
+
+
+class SettingsChange(WireRequest):
+    """Settings and what they become; null takes a value away."""
+
+    model_config = example('{"values": {"agent.max_loop_iterations": 20}}')
+
+    values: dict[str, JsonValue] = Field(min_length=1, max_length=100)
+
+
+class SettingsChanged(WireResponse):
+    """What was written."""
+
+    changed: list[str]
+    restart: list[str]
+    """Those that are in force only after the server was started again."""
+
+
+class LogLevel(WireRequest):
+    """How much the log says."""
+
+    model_config = example('{"level": "INFO"}')
+
+    level: Literal["DEBUG", "INFO", "WARNING", "ERROR"]
+
 
 CHANGEABLE = frozenset(
     {
@@ -57,30 +97,20 @@ _PASSWORD = re.compile(r"(://[^/\s:@]*:)[^@\s/]+@")
 _ANYTHING: TypeAdapter[JsonValue] = TypeAdapter(JsonValue)
 
 
-class SettingRoutes:
+class SettingRoutes(Routes, tag="settings"):
     """The settings in force, and the log level."""
 
-    def __init__(self, app: App, file: ConfigFile) -> None:
-        self._app = app
-        self._file = file
+    def __init__(self, context: ServerContext) -> None:
+        super().__init__(context)
         self._pending: dict[str, JsonValue] = {}
 
-    def router(self) -> APIRouter:
-        """What can be asked."""
-        router = APIRouter(prefix="/api", tags=["settings"], route_class=JsonRoute)
-        router.get("/settings")(self.list_all)
-        router.patch("/settings")(self.change)
-        router.get("/log-level")(self.log_level)
-        router.put("/log-level")(self.set_log_level)
-        return router
-
-    async def list_all(self, caller: Reading) -> SettingList:
+    @route("GET /api/settings")
+    async def list_all(self, _: Reading) -> SettingList:
         """Show every setting, where it came from and what it is for."""
-        del caller
         loaded = self._app.loaded
         return SettingList(
             settings=[
-                SettingTold(
+                SettingResponse(
                     key=key,
                     value=self._shown(value_of(loaded.settings, key)),
                     origin=loaded.origin(key),
@@ -92,29 +122,29 @@ class SettingRoutes:
             ]
         )
 
-    async def change(self, caller: Administering, change: SettingsChange) -> SettingsChanged:
+    @route("PATCH /api/settings")
+    async def change(self, _: Administering, change: SettingsChange) -> SettingsChanged:
         """Write settings to the config file; they are in force after a restart."""
-        del caller
         for key in change.values:
             _check(key)
         _validate(self._app.settings, change.values)
         sections: dict[str, dict[str, Any]] = {}
         for key, value in change.values.items():
-            section, _, name = key.rpartition(".")
+            section, name = key.rsplit(".", 1)
             sections.setdefault(section, {})[name] = value
-        await self._file.write(sections)
+        await self._context.file.write(sections)
         self._pending |= change.values
         changed = sorted(change.values)
         return SettingsChanged(changed=changed, restart=changed)
 
-    async def log_level(self, caller: Reading) -> LogLevel:
+    @route("GET /api/log-level")
+    async def log_level(self, _: Reading) -> LogLevel:
         """Say how much the log says."""
-        del caller
         return LogLevel.model_validate({"level": logs.level()})
 
-    async def set_log_level(self, caller: Administering, wanted: LogLevel) -> LogLevel:
+    @route("PUT /api/log-level")
+    async def set_log_level(self, _: Administering, wanted: LogLevel) -> LogLevel:
         """Let the log say more or less at once, until the server is stopped."""
-        del caller
         logs.set_level(wanted.level)
         return wanted
 

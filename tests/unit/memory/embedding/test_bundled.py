@@ -55,18 +55,47 @@ async def test_a_failure_is_not_for_ever(tmp_path):
 
 async def test_the_first_texts_of_many_are_loaded_once_and_off_the_loop(monkeypatch):
     seen = []
-    read = Path.read_bytes
+    read = Path.open
 
-    def watched(path):
+    def watched(path, *mode):
         seen.append((path.suffix, threading.current_thread() is threading.main_thread()))
-        return read(path)
+        return read(path, *mode)
 
-    monkeypatch.setattr(Path, "read_bytes", watched)
+    monkeypatch.setattr(Path, "open", watched)
     embedder = BundledEmbedder()
     rows = await asyncio.gather(*(embedder.query(f"text {number}") for number in range(5)))
 
     assert len(rows) == 5
     assert sorted(seen) == [(".json", False), (".safetensors", False)]
+
+
+async def test_texts_that_were_embedded_are_not_kept():
+    """In a process of its own, whose memory is nobody else's."""
+    code = """
+import asyncio
+from pathlib import Path
+from long_running_agents.memory.embedding.bundled import BundledEmbedder
+
+def private():
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("RssAnon"))
+
+async def main():
+    embedder = BundledEmbedder()
+    await embedder.documents(["word " * 40])
+    before = private()
+    for number in range(8000):
+        await embedder.documents([f"text {number} of {number * 7919} that nobody wrote " * 4])
+    print(private() - before)
+
+asyncio.run(main())
+"""
+    run = await asyncio.to_thread(
+        subprocess.run, [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+
+    # With a cache these 8,000 texts take 57 MB.
+    assert int(run.stdout) < 8_000
 
 
 async def test_a_long_text_is_where_its_words_are():

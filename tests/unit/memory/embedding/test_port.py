@@ -1,6 +1,6 @@
 import numpy as np
 
-from long_running_agents.memory.embedding.port import unit, well_formed
+from long_running_agents.memory.embedding.base import unit, well_formed
 
 
 def test_vectors_are_scaled_to_one_and_a_zero_vector_stays_zero():

@@ -4,18 +4,18 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 
-from long_running_agents.memory.embedding.patience import (
-    Again,
-    Patience,
-    Refusal,
+from long_running_agents.domain.retry_policy import RetryPolicy
+from long_running_agents.memory.embedding.remote import (
+    EmbedRefusal,
+    Prefixes,
     Shorter,
+    prefixes_of,
     remedy,
+    rows_of,
     seconds_asked,
 )
-from long_running_agents.memory.embedding.prefixes import Prefixes, prefixes_of
-from long_running_agents.memory.embedding.server import rows_of
 
-PATIENCE = Patience(timeout=1, retries=2, longest_wait=10)
+PATIENCE = RetryPolicy(timeout=1, retries=2, longest_wait=10)
 NOW = datetime(2026, 1, 5, 9, 0, tzinfo=UTC)
 
 
@@ -48,17 +48,17 @@ def test_a_models_name_tells_what_it_wants_to_read_first(model, prefixes):
 @pytest.mark.parametrize(
     ("refusal", "attempt", "expected"),
     [
-        (Refusal("no connection"), 1, Again(0.5)),
-        (Refusal("no connection"), 2, Again(1.0)),
-        (Refusal("no connection"), 3, None),
-        (Refusal("busy", 429, 3.0), 2, Again(3.0)),
-        (Refusal("busy", 429, 11.0), 1, None),
-        (Refusal("broken", 500), 1, Again(0.5)),
-        (Refusal("no key", 401), 1, None),
-        (Refusal("no such model", 404), 1, None),
-        (Refusal("input is too long", 400), 9, Shorter()),
-        (Refusal("input is larger than the batch size", 500), 1, Shorter()),
-        (Refusal("the context was lost", 503), 1, Again(0.5)),
+        (EmbedRefusal("no connection"), 1, 0.5),
+        (EmbedRefusal("no connection"), 2, 1.0),
+        (EmbedRefusal("no connection"), 3, None),
+        (EmbedRefusal("busy", 429, 3.0), 2, 3.0),
+        (EmbedRefusal("busy", 429, 11.0), 1, None),
+        (EmbedRefusal("broken", 500), 1, 0.5),
+        (EmbedRefusal("no key", 401), 1, None),
+        (EmbedRefusal("no such model", 404), 1, None),
+        (EmbedRefusal("input is too long", 400), 9, Shorter()),
+        (EmbedRefusal("input is larger than the batch size", 500), 1, Shorter()),
+        (EmbedRefusal("the context was lost", 503), 1, 0.5),
     ],
 )
 def test_what_is_done_depends_on_what_went_wrong(refusal, attempt, expected):

@@ -1,6 +1,6 @@
 import numpy as np
 
-from long_running_agents.memory.embedding.token_weights import COMMON, LONGEST, token_weights
+from long_running_agents.memory.embedding.bundled import COMMON, LONGEST, token_weights
 
 
 def weights(**lengths):

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from long_running_agents.models.local.engine import ContextExceeded, Finished, Words
+from long_running_agents.models.local.engine import ContextExceeded, Finished, TextPiece
 
 
 class ScriptedEngine:
@@ -35,11 +35,8 @@ class ScriptedEngine:
             raise text
         words = text.split(" ")
         for place, word in enumerate(words):
-            yield Words(word if place == 0 else f" {word}")
+            yield TextPiece(word if place == 0 else f" {word}")
         yield Finished(reason="stop", prompt_tokens=10, completion_tokens=len(words))
-
-    async def count(self, messages):
-        return sum(len(message.text.split()) for message in messages)
 
     async def unload(self):
         self.unloaded = True

@@ -1,20 +1,25 @@
 import pytest
 from tests.unit.models.local.scripted_engine import ScriptedEngine
 
-from long_running_agents.models.local.answering import LONGEST_ANSWER, answer
-from long_running_agents.models.local.engine import Finished, Sampling, Words
-from long_running_agents.models.local.request import Call, ChatRequest, Message, Tool
+from long_running_agents.models.chat_protocol import (
+    ChatCall,
+    ChatMessage,
+    ChatRequest,
+    ChatTool,
+)
+from long_running_agents.models.local.engine import Finished, Sampling, TextPiece
+from long_running_agents.models.local.tool_prompt import LONGEST_ANSWER, answer
 
 pytestmark = pytest.mark.anyio
 
-LOOK = Tool("look", "Look around.", {"type": "object", "properties": {}})
+LOOK = ChatTool("look", "Look around.", {"type": "object", "properties": {}})
 CALL = '{"tool": "look", "args": {}}'
 ANSWER = '{"tool": "answer", "args": {}}'
-HI = (Message("user", "hi"),)
+HI = (ChatMessage("user", "hi"),)
 LOOKED = (
     *HI,
-    Message("assistant", "", (Call("c1", "look", {}),)),
-    Message("tool", "a room", call_id="c1"),
+    ChatMessage("assistant", "", (ChatCall("c1", "look", {}),)),
+    ChatMessage("tool", "a room", call_id="c1"),
 )
 
 
@@ -27,7 +32,7 @@ async def pieces(engine, request):
 
 
 def text(found):
-    return "".join(piece.text for piece in found if isinstance(piece, Words))
+    return "".join(piece.text for piece in found if isinstance(piece, TextPiece))
 
 
 async def test_without_tools_the_first_pass_is_the_answer():
@@ -82,7 +87,7 @@ async def test_a_call_whose_result_is_there_becomes_an_answer():
 async def test_a_required_call_may_be_made_again():
     found = await pieces(ScriptedEngine(CALL), asked(LOOKED, choice="required"))
 
-    assert isinstance(found[0], Call)
+    assert isinstance(found[0], ChatCall)
 
 
 async def test_half_an_envelope_is_an_end_without_words():

@@ -2,28 +2,36 @@ import json
 
 import pytest
 
-from long_running_agents.models.local import envelope
-from long_running_agents.models.local.engine import Said
-from long_running_agents.models.local.envelope import Answer, Chosen, Unreadable
-from long_running_agents.models.local.examples import EXAMPLES
-from long_running_agents.models.local.request import Call, ChatRequest, Message, Tool
-from long_running_agents.models.local.schema import LONGEST_TEXT, arguments_schema
+from long_running_agents.models.chat_protocol import (
+    ChatCall,
+    ChatMessage,
+    ChatRequest,
+    ChatTool,
+)
+from long_running_agents.models.local import tool_prompt
+from long_running_agents.models.local.engine import PlainMessage
+from long_running_agents.models.local.tool_prompt import (
+    EXAMPLES,
+    LONGEST_TEXT,
+    NoCall,
+    arguments_schema,
+)
 
-LIST = Tool(
+LIST = ChatTool(
     "list_files",
     "List the files in a folder.\nMore about it.",
     {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]},
 )
-WEATHER = Tool(
+WEATHER = ChatTool(
     "get_weather",
     "Get the weather in a city.",
     {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
 )
-NOW = Tool("now", "Tell the time.", {"type": "object", "properties": {}})
+NOW = ChatTool("now", "Tell the time.", {"type": "object", "properties": {}})
 
 
 def user(text):
-    return Message("user", text)
+    return ChatMessage("user", text)
 
 
 def asked(*messages, tools=(LIST,), choice="auto"):
@@ -35,7 +43,7 @@ def names(schema):
 
 
 def test_a_free_choice_has_one_more_branch_than_tools():
-    assert names(envelope.envelope_schema(asked(user("hi"), tools=(LIST, NOW)))) == [
+    assert names(tool_prompt.envelope_schema(asked(user("hi"), tools=(LIST, NOW)))) == [
         "list_files",
         "now",
         "answer",
@@ -43,43 +51,54 @@ def test_a_free_choice_has_one_more_branch_than_tools():
 
 
 def test_a_required_tool_leaves_no_plain_answer():
-    assert names(envelope.envelope_schema(asked(user("hi"), choice="required"))) == ["list_files"]
+    assert names(tool_prompt.envelope_schema(asked(user("hi"), choice="required"))) == [
+        "list_files"
+    ]
 
 
 def test_a_tool_may_be_called_answer():
-    tools = (Tool("answer", "Answer the phone.", {}), Tool("reply", "Reply to a letter.", {}))
+    tools = (
+        ChatTool("answer", "Answer the phone.", {}),
+        ChatTool("reply", "Reply to a letter.", {}),
+    )
 
-    assert envelope.answer_name(tools) == "no_tool"
-    assert envelope.read('{"tool": "answer", "args": {}}', tools) == Chosen("answer", {})
-    assert envelope.read('{"tool": "no_tool", "args": {}}', tools) == Answer()
+    assert tool_prompt.answer_name(tools) == "no_tool"
+    assert tool_prompt.read('{"tool": "answer", "args": {}}', tools) == ChatCall("", "answer", {})
+    assert tool_prompt.read('{"tool": "no_tool", "args": {}}', tools) == NoCall.ANSWER
 
 
 @pytest.mark.parametrize(
     ("text", "choice"),
     [
-        ('{"tool": "list_files", "args": {"path": "."}}', Chosen("list_files", {"path": "."})),
-        ('{"tool": "list_files"}', Chosen("list_files", {})),
-        ('{"tool": "answer", "args": {}}', Answer()),
+        (
+            '{"tool": "list_files", "args": {"path": "."}}',
+            ChatCall("", "list_files", {"path": "."}),
+        ),
+        ('{"tool": "list_files"}', ChatCall("", "list_files", {})),
+        ('{"tool": "answer", "args": {}}', NoCall.ANSWER),
         (
             '{"tool": "list_files", "args": {"path": "a\nb"}}',
-            Chosen("list_files", {"path": "a\nb"}),
+            ChatCall("", "list_files", {"path": "a\nb"}),
         ),
-        ('{"tool": "list_fi', Unreadable('{"tool": "list_fi')),
-        ('{"tool": "rm", "args": {}}', Unreadable('{"tool": "rm", "args": {}}')),
-        ('{"tool": "list_files", "args": 3}', Unreadable('{"tool": "list_files", "args": 3}')),
-        ("[1]", Unreadable("[1]")),
-        ("", Unreadable("")),
+        ('{"tool": "list_fi', NoCall.BROKEN),
+        ('{"tool": "rm", "args": {}}', NoCall.BROKEN),
+        ('{"tool": "list_files", "args": 3}', NoCall.BROKEN),
+        ("[1]", NoCall.BROKEN),
+        ("", NoCall.BROKEN),
     ],
 )
 def test_what_was_written_is_read_back_or_refused(text, choice):
-    assert envelope.read(text, (LIST,)) == choice
+    assert tool_prompt.read(text, (LIST,)) == choice
 
 
 def test_the_beginning_of_a_prompt_stays_the_same_from_turn_to_turn():
-    first = envelope.choosing(asked(user("hi")))
-    later = envelope.choosing(
+    first = tool_prompt.choosing(asked(user("hi")))
+    later = tool_prompt.choosing(
         asked(
-            Message("system", "It is noon."), user("hi"), Message("assistant", "Hello."), user("x")
+            ChatMessage("system", "It is noon."),
+            user("hi"),
+            ChatMessage("assistant", "Hello."),
+            user("x"),
         )
     )
 
@@ -89,7 +108,7 @@ def test_the_beginning_of_a_prompt_stays_the_same_from_turn_to_turn():
 
 
 def test_tools_are_shown_with_their_arguments_and_one_line_of_description():
-    [system, *_] = envelope.choosing(asked(user("hi"), tools=(LIST, NOW)))
+    [system, *_] = tool_prompt.choosing(asked(user("hi"), tools=(LIST, NOW)))
 
     assert "- list_files(path): List the files in a folder.\n- now(): Tell the time." in system.text
     assert "More about it" not in system.text
@@ -97,45 +116,45 @@ def test_tools_are_shown_with_their_arguments_and_one_line_of_description():
 
 def test_every_example_is_an_envelope_that_its_schema_allows():
     request = asked(user("hi"), tools=(LIST, WEATHER, NOW))
-    shown = envelope.choosing(request)[1:-1]
-    chosen = [envelope.read(said.text, request.tools) for said in shown[1::2]]
+    shown = tool_prompt.choosing(request)[1:-1]
+    chosen = [tool_prompt.read(said.text, request.tools) for said in shown[1::2]]
 
     assert [said.role for said in shown] == ["user", "assistant"] * (len(shown) // 2)
-    assert {choice.name for choice in chosen if isinstance(choice, Chosen)} == {
+    assert {choice.name for choice in chosen if isinstance(choice, ChatCall)} == {
         "list_files",
         "get_weather",
         "now",
     }
-    assert Answer() in chosen
-    assert not any(isinstance(choice, Unreadable) for choice in chosen)
+    assert NoCall.ANSWER in chosen
+    assert not any(choice is NoCall.BROKEN for choice in chosen)
 
 
 def test_examples_that_do_not_fit_a_tool_of_the_same_name_are_not_shown():
-    other = Tool(
+    other = ChatTool(
         "list_files",
         "List the files of a branch.",
         {"type": "object", "properties": {"branch": {"type": "string"}}, "required": ["branch"]},
     )
 
-    [example] = envelope.examples_of(other)
+    [example] = tool_prompt.examples_of(other)
     assert set(example.arguments) == {"branch"}
 
 
 def test_a_tool_whose_arguments_cannot_be_made_up_gets_no_example():
     number = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
 
-    assert envelope.examples_of(Tool("double", "Double a number.", number)) == ()
-    assert envelope.examples_of(Tool("mystery", "", {})) == ()
+    assert tool_prompt.examples_of(ChatTool("double", "Double a number.", number)) == ()
+    assert tool_prompt.examples_of(ChatTool("mystery", "", {})) == ()
 
 
 def test_what_happened_before_is_told_in_the_form_of_the_choice():
-    call = Call("c1", "list_files", {"path": "."})
+    call = ChatCall("c1", "list_files", {"path": "."})
     history = (
         user("what is here?"),
-        Message("assistant", "Let me look.", (call,)),
-        Message("tool", "a.txt", call_id="c1"),
+        ChatMessage("assistant", "Let me look.", (call,)),
+        ChatMessage("tool", "a.txt", call_id="c1"),
     )
-    told = envelope.choosing(asked(*history))[-4:]
+    told = tool_prompt.choosing(asked(*history))[-4:]
 
     assert [said.role for said in told] == ["user", "assistant", "assistant", "user"]
     assert told[1].text == '{"tool": "answer", "args": {}}\nLet me look.'
@@ -144,59 +163,65 @@ def test_what_happened_before_is_told_in_the_form_of_the_choice():
 
 
 def test_an_answer_in_words_is_asked_for_without_envelopes_or_examples():
-    told = envelope.talking(
-        asked(Message("system", "Be kind."), user("hi"), Message("system", "And short."))
+    told = tool_prompt.talking(
+        asked(ChatMessage("system", "Be kind."), user("hi"), ChatMessage("system", "And short."))
     )
 
-    assert told == (Said("system", "Be kind.\n\nAnd short."), Said("user", "hi"))
+    assert told == (PlainMessage("system", "Be kind.\n\nAnd short."), PlainMessage("user", "hi"))
 
 
 def test_an_answer_in_words_sees_results_and_no_envelopes():
-    call = Call("c1", "list_files", {"path": "."})
+    call = ChatCall("c1", "list_files", {"path": "."})
     looked = (
         user("what is here?"),
-        Message("assistant", "", (call,)),
-        Message("tool", "a.txt", call_id="c1"),
-        Message("tool", "b.txt", call_id="lost"),
+        ChatMessage("assistant", "", (call,)),
+        ChatMessage("tool", "a.txt", call_id="c1"),
+        ChatMessage("tool", "b.txt", call_id="lost"),
     )
 
-    assert envelope.talking(asked(*looked)) == (
-        Said("user", "what is here?"),
-        Said(
+    assert tool_prompt.talking(asked(*looked)) == (
+        PlainMessage("user", "what is here?"),
+        PlainMessage(
             "assistant",
             "I used list_files. It gave this result:\na.txt\n\n"
             "I used a tool. It gave this result:\nb.txt",
         ),
-        Said("user", "Tell me that result in plain words."),
+        PlainMessage("user", "Tell me that result in plain words."),
     )
 
 
 def test_an_older_result_is_a_note_and_not_the_models_own_words():
-    call = Call("c1", "list_files", {"path": "."})
-    told = envelope.talking(
+    call = ChatCall("c1", "list_files", {"path": "."})
+    told = tool_prompt.talking(
         asked(
             user("what is here?"),
-            Message("assistant", "", (call,)),
-            Message("tool", "a.txt", call_id="c1"),
-            Message("assistant", "One file."),
+            ChatMessage("assistant", "", (call,)),
+            ChatMessage("tool", "a.txt", call_id="c1"),
+            ChatMessage("assistant", "One file."),
             user("thanks"),
         )
     )
 
     assert told == (
-        Said("user", "what is here?\n\n[list_files gave: a.txt]"),
-        Said("assistant", "One file."),
-        Said("user", "thanks"),
+        PlainMessage("user", "what is here?\n\n[list_files gave: a.txt]"),
+        PlainMessage("assistant", "One file."),
+        PlainMessage("user", "thanks"),
     )
 
 
 def test_a_call_that_was_just_made_is_a_repetition():
-    call = Call("c1", "list_files", {"path": "."})
-    made = (user("look"), Message("assistant", "", (call,)), Message("tool", "a", call_id="c1"))
+    call = ChatCall("c1", "list_files", {"path": "."})
+    made = (
+        user("look"),
+        ChatMessage("assistant", "", (call,)),
+        ChatMessage("tool", "a", call_id="c1"),
+    )
 
-    assert envelope.repeats(Chosen("list_files", {"path": "."}), made)
-    assert not envelope.repeats(Chosen("list_files", {"path": "src"}), made)
-    assert not envelope.repeats(Chosen("list_files", {"path": "."}), (*made, user("again")))
+    assert tool_prompt.repeats(ChatCall("", "list_files", {"path": "."}), made)
+    assert not tool_prompt.repeats(ChatCall("", "list_files", {"path": "src"}), made)
+    assert not tool_prompt.repeats(
+        ChatCall("", "list_files", {"path": "."}), (*made, user("again"))
+    )
 
 
 def test_references_are_put_in_place_and_unknown_keywords_left_out():
@@ -236,7 +261,20 @@ def test_references_are_put_in_place_and_unknown_keywords_left_out():
 def test_a_schema_that_holds_itself_comes_to_an_end():
     tree = {"type": "object", "properties": {"child": {"$ref": "#/$defs/Tree"}}}
 
-    assert arguments_schema({**tree, "$defs": {"Tree": tree}})["properties"]["child"]
+    child = arguments_schema({**tree, "$defs": {"Tree": tree}})["properties"]["child"]
+
+    # A child has children before everything ends: whoever is bound by it can say so.
+    assert child["properties"]["child"]["properties"]["child"]
+
+
+def test_a_schema_that_refers_to_itself_in_many_places_stays_small():
+    names = [f"T{number}" for number in range(10)]
+    every = {name: {"$ref": f"#/$defs/{name}"} for name in names}
+    definitions = {name: {"type": "object", "properties": every} for name in names}
+
+    schema = arguments_schema({"type": "object", "properties": every, "$defs": definitions})
+
+    assert len(json.dumps(schema)) < 2_000_000
 
 
 def test_no_two_tools_are_asked_for_with_the_same_words():

@@ -12,8 +12,14 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from long_running_agents.errors import Busy, CorruptData, NotFound, StorageFailed, Unavailable
-from long_running_agents.models.local.catalog import CATALOG, DEFAULT, Weights, Wheel, known
-from long_running_agents.models.local.fetch import pull, pulled
+from long_running_agents.models.local.catalog import (
+    CATALOG,
+    DEFAULT,
+    WeightsFile,
+    Wheel,
+    pull,
+    pulled,
+)
 
 pytestmark = pytest.mark.anyio
 
@@ -23,7 +29,7 @@ NOWHERE = "http://127.0.0.1:9/tiny.gguf"
 
 
 def tiny(url=NOWHERE, **more):
-    return Weights(
+    return WeightsFile(
         name="tiny",
         size=len(BYTES),
         licence="MIT",
@@ -262,7 +268,5 @@ def test_every_entry_of_the_catalogue_adds_up(weights):
     assert all("==" in wheel.requirement for wheel in weights.wheels)
 
 
-def test_an_unknown_name_is_answered_with_the_known_ones():
-    assert known(DEFAULT).chat
-    with pytest.raises(NotFound, match=r"qwen2\.5-coder-1\.5b"):
-        known("gpt-9")
+def test_the_model_to_prefer_can_hold_a_conversation():
+    assert CATALOG[DEFAULT].chat

@@ -6,20 +6,19 @@ from types import ModuleType
 import pytest
 
 from long_running_agents.errors import NotConfigured, UsageError
-from long_running_agents.models.local.catalog import DEFAULT
-from long_running_agents.models.local.engine import Prompt, Said
-from long_running_agents.models.local.llama import LlamaEngine
-from long_running_agents.models.local.opening import open_engine, open_model
-from long_running_agents.models.local.transformers_engine import TransformersEngine
+from long_running_agents.models.local.backends import LlamaEngine, TransformersEngine
+from long_running_agents.models.local.catalog import QWEN_HALF
+from long_running_agents.models.local.engine import LocalPrompt, PlainMessage
+from long_running_agents.models.local.model import open_engine, open_model
 
-PROMPT = Prompt(messages=(Said("user", "hi"),))
+PROMPT = LocalPrompt(messages=(PlainMessage("user", "hi"),))
 
 
 def test_weights_that_were_not_pulled_are_named_with_their_size_and_licence(tmp_path):
     with pytest.raises(NotConfigured, match=r"491 MB, Apache-2\.0") as missing:
-        open_engine(DEFAULT, tmp_path)
+        open_engine(QWEN_HALF.name, tmp_path)
 
-    assert missing.value.hint == f"lra models pull {DEFAULT}"
+    assert missing.value.hint == f"lra models pull {QWEN_HALF.name}"
 
 
 def test_a_file_of_ones_own_is_found_in_the_folder_or_by_its_path(tmp_path):

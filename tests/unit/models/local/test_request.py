@@ -1,15 +1,15 @@
 import pytest
 
 from long_running_agents.errors import UsageError
+from long_running_agents.models.chat_protocol import ChatCall, ChatMessage, ChatTool, read_request
 from long_running_agents.models.local.engine import Sampling
-from long_running_agents.models.local.request import Call, Message, Tool, read
 
 HI = {"role": "user", "content": "hi"}
 LOOK = {"type": "function", "function": {"name": "look"}}
 
 
 def test_a_whole_conversation_is_read():
-    request = read(
+    request = read_request(
         {
             "model": "m",
             "messages": [
@@ -41,21 +41,21 @@ def test_a_whole_conversation_is_read():
     )
 
     assert request.messages == (
-        Message("system", "Be brief."),
-        Message("user", "a\nb"),
-        Message(
+        ChatMessage("system", "Be brief."),
+        ChatMessage("user", "a\nb"),
+        ChatMessage(
             "assistant",
             "",
             (
-                Call("1", "look", {"at": 1}),
-                Call("2", "look", {"at": 2}),
-                Call("3", "look", {"arguments": "{oops"}),
-                Call("", "look", {}),
+                ChatCall("1", "look", {"at": 1}),
+                ChatCall("2", "look", {"at": 2}),
+                ChatCall("3", "look", {"arguments": "{oops"}),
+                ChatCall("", "look", {}),
             ),
         ),
-        Message("tool", "a room", call_id="1"),
+        ChatMessage("tool", "a room", call_id="1"),
     )
-    assert request.tools == (Tool("look", "", {}),)
+    assert request.tools == (ChatTool("look", "", {}),)
     assert request.choice == "auto"
     assert request.sampling == Sampling(max_tokens=5, stop=("x",))
     assert (request.stream, request.include_usage) == (True, True)
@@ -64,7 +64,7 @@ def test_a_whole_conversation_is_read():
 def test_a_named_tool_is_the_only_one_and_required():
     other = {"type": "function", "function": {"name": "other"}}
     choice = {"type": "function", "function": {"name": "look"}}
-    request = read({"messages": [HI], "tools": [LOOK, other], "tool_choice": choice})
+    request = read_request({"messages": [HI], "tools": [LOOK, other], "tool_choice": choice})
 
     assert [tool.name for tool in request.tools] == ["look"]
     assert request.choice == "required"
@@ -83,7 +83,7 @@ def test_a_named_tool_is_the_only_one_and_required():
     ],
 )
 def test_the_form_of_an_answer_can_be_asked_for(wanted, schema):
-    assert read({"messages": [HI], "response_format": wanted}).schema == schema
+    assert read_request({"messages": [HI], "response_format": wanted}).schema == schema
 
 
 @pytest.mark.parametrize(
@@ -101,4 +101,4 @@ def test_the_form_of_an_answer_can_be_asked_for(wanted, schema):
 )
 def test_what_cannot_be_done_is_refused_with_a_reason(body, said):
     with pytest.raises(UsageError, match=said):
-        read(body)
+        read_request(body)

@@ -14,7 +14,7 @@ import { link, overhear } from "../../state/activity";
 import { useAsked } from "../../state/asked";
 import { address, api } from "../../wire/api";
 import type { Event } from "../../wire/events";
-import type { SessionList } from "../../wire/shapes";
+import type { ActivityResponse, SessionList } from "../../wire/responses";
 import { FILTERS, keyOf, merged, wanted } from "./feed";
 import { TurnPage } from "./timeline";
 import { toldOf } from "./words";
@@ -28,15 +28,10 @@ export default function ActivityPage() {
   return session && turn ? <TurnPage key={turn} session={session} turn={turn} /> : <Feed />;
 }
 
-interface Page {
-  activity: Event[];
-  next: string | null;
-}
-
 /** The query has a name more than once, which a record cannot say. */
-function pageOf(types: readonly string[], before: string | null, signal?: AbortSignal): Promise<Page> {
+function pageOf(types: readonly string[], before: string | null, signal?: AbortSignal): Promise<ActivityResponse> {
   const chosen = types.map((type) => `&type=${type}`).join("");
-  return api.get<Page>(address("/api/activity", { limit: PAGE, before }) + chosen, {}, signal);
+  return api.get<ActivityResponse>(address("/api/activity", { limit: PAGE, before }) + chosen, {}, signal);
 }
 
 function Feed() {
@@ -45,7 +40,7 @@ function Feed() {
   return (
     <div class="page">
       <div class="row spread">
-        <p class="soft lead">{link.value === "open" ? "What happens in your sessions comes here by itself." : "Not connected; what is shown may be old."}</p>
+        <p class="soft lead">{link.value === "open" ? "Live activity of your sessions." : "Not connected. This may be out of date."}</p>
         <div class="activity-filter">
           <Select label="Show" value={filter} onChange={setFilter} options={FILTERS.map(({ id, title }) => ({ value: id, label: title }))} />
         </div>
@@ -91,9 +86,9 @@ function Events({ types }: { types: readonly string[] }) {
   if (!first.answer) return <Loading />;
   if (known.length === 0) {
     return (
-      <Empty icon="activity" title="Nothing has happened yet.">
-        <p>As soon as somebody says something to the agent, it stands here.</p>
-        <a href={href("chat")}>Go to the chat</a>
+      <Empty icon="activity" title="No activity yet.">
+        <p>Activity of all sessions appears here.</p>
+        <a href={href("chat")}>Go to chat</a>
       </Empty>
     );
   }
@@ -129,7 +124,7 @@ function Line({ event, title }: { event: Event; title: string }) {
       <div class="grow">
         <div class="feed-what">
           <span class="feed-words">{what}</span>
-          {tone === "bad" && <Tag tone="bad">trouble</Tag>}
+          {tone === "bad" && <Tag tone="bad">error</Tag>}
         </div>
         {more && <div class="soft small feed-more">{more}</div>}
         <div class="small feed-where">

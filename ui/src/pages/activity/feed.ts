@@ -24,7 +24,7 @@ export const FILTERS: readonly { id: string; title: string; types: readonly stri
   { id: "said", title: "Messages and answers", types: ["message", "text"] },
   { id: "calls", title: "Tool calls", types: ["tool_call", "tool_result"] },
   { id: "questions", title: "Approvals", types: ["approval_request", "approval_resolved"] },
-  { id: "trouble", title: "Trouble", types: ["error", "limit", "stopped", "model_fallback", "prompt_truncated"] },
+  { id: "trouble", title: "Errors", types: ["error", "limit", "stopped", "model_fallback", "prompt_truncated"] },
 ];
 
 /** Whether an event is among those that are wanted. */

@@ -31,7 +31,7 @@ describe("the timeline of a turn", () => {
   it("tells steps and calls apart", () => {
     const events = [message(0), at(40, { type: "recalled" }), call(300, "a"), result(500, "a", 200), at(900, { type: "text" }), done(901)];
     expect(told(events)).toEqual([
-      ["recall", "Remembering", 0, 40],
+      ["recall", "Recalling memories", 0, 40],
       ["model", "Step 1", 40, 300],
       ["call", "shell", 300, 500, "done"],
       ["model", "Step 2", 500, 900],
@@ -89,7 +89,7 @@ describe("the timeline of a turn", () => {
     expect(told(events)).toEqual([
       ["model", "Step 1", 0, 10],
       ["call", "shell", 10, 4500, "stopped"],
-      ["away", "Interrupted, then taken up again", 10, 4000],
+      ["away", "Interrupted, then resumed", 10, 4000],
     ]);
   });
 
@@ -97,7 +97,7 @@ describe("the timeline of a turn", () => {
     const events = [message(0), at(50, { type: "error" }), at(900, { type: "resumed", attempt: 1 }), done(1000)];
     expect(told(events)).toEqual([
       ["model", "Step 1", 0, 50],
-      ["away", "At rest, then taken up again", 50, 900],
+      ["away", "Paused, then resumed", 50, 900],
       ["model", "Step 2", 900, 1000],
     ]);
   });

@@ -77,12 +77,12 @@ class Builder {
   private act(event: Event, at: number): void {
     switch (event.type) {
       case "recalled":
-        if (this.asked !== null) this.add("recall", "Remembering", this.asked, at);
+        if (this.asked !== null) this.add("recall", "Recalling memories", this.asked, at);
         this.asked = at;
         break;
       case "resumed":
         for (const span of this.running.values()) span.end = Math.max(span.start, this.last);
-        this.add("away", this.ended ? "At rest, then taken up again" : "Interrupted, then taken up again", this.last, at);
+        this.add("away", this.ended ? "Paused, then resumed" : "Interrupted, then resumed", this.last, at);
         this.ended = "";
         this.asked = this.running.size > 0 ? null : at;
         break;

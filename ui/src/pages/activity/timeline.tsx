@@ -13,15 +13,15 @@ import { overhear } from "../../state/activity";
 import { useAsked } from "../../state/asked";
 import { api } from "../../wire/api";
 import type { Event } from "../../wire/events";
-import type { EventList } from "../../wire/shapes";
+import type { EventList } from "../../wire/responses";
 import { sums, timelineOf, type Span, type SpanKind, type Timeline } from "./spans";
 
 const KINDS: readonly { kind: SpanKind; title: string }[] = [
   { kind: "model", title: "Model" },
-  { kind: "recall", title: "Remembering" },
+  { kind: "recall", title: "Recalling memories" },
   { kind: "call", title: "Tools" },
-  { kind: "wait", title: "Waiting for somebody" },
-  { kind: "away", title: "At rest" },
+  { kind: "wait", title: "Waiting for approval" },
+  { kind: "away", title: "Paused" },
 ];
 
 const ENDS: Record<string, { word: string; tone: "good" | "warn" | "bad" }> = {
@@ -74,7 +74,7 @@ export function TurnPage({ session, turn }: { session: string; turn: string }) {
       {error !== null && <Failure error={error} onRetry={again} />}
       {!answer && error === null && <Loading />}
       {answer && !timeline && (
-        <Empty icon="activity" title="There is no such turn.">
+        <Empty icon="activity" title="Turn not found.">
           <p>Its session may have been deleted.</p>
         </Empty>
       )}
@@ -111,7 +111,7 @@ function View({ timeline, session }: { timeline: Timeline; session: string }) {
       </ul>
       <Bars timeline={timeline} />
       <details class="fold">
-        <summary>The same as a table</summary>
+        <summary>Show as a table</summary>
         <Table<Span>
           label="Spans of the turn"
           rows={timeline.spans}

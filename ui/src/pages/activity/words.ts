@@ -27,7 +27,7 @@ export function toldOf(event: Event): Told {
     case "message":
       return { icon: "user", what: "Message", more: short(event.content) };
     case "resumed":
-      return { icon: "retry", what: "Taken up again", more: event.attempt > 1 ? `for the ${event.attempt}th time` : "" };
+      return { icon: "retry", what: "Resumed", more: event.attempt > 1 ? `attempt ${event.attempt}` : "" };
     case "tool_call":
       return { icon: "tools", what: `Calls ${event.tool}`, more: short(JSON.stringify(event.input)) };
     case "tool_result":
@@ -38,7 +38,7 @@ export function toldOf(event: Event): Told {
         ...(event.success ? {} : { tone: "bad" as const }),
       };
     case "approval_request":
-      return { icon: "approvals", what: `Asks whether ${event.tool} may run`, more: short(event.question), tone: "warn" };
+      return { icon: "approvals", what: `Approval needed: ${event.tool}`, more: short(event.question), tone: "warn" };
     case "approval_resolved":
       return { icon: "approvals", what: event.allowed ? "Allowed" : "Denied", more: short(event.reason) };
     case "client_call":
@@ -52,15 +52,17 @@ export function toldOf(event: Event): Told {
     case "model_fallback":
       return { icon: "warning", what: `${event.answered} answered for ${event.asked}`, more: short(event.reason), tone: "warn" };
     case "prompt_truncated":
-      return { icon: "warning", what: "The beginning was cut off", more: short(event.hint), tone: "warn" };
+      return { icon: "warning", what: "Prompt truncated", more: short(event.hint), tone: "warn" };
     case "model_changed":
-      return { icon: "box", what: "Another model", more: event.model };
+      return { icon: "box", what: "Model changed", more: event.model };
     case "mode_changed":
-      return { icon: "activity", what: "Another mode", more: event.mode.replace("_", " ") };
+      return { icon: "activity", what: "Mode changed", more: event.mode.replace("_", " ") };
     case "renamed":
       return { icon: "edit", what: "Renamed", more: short(event.title) };
     case "cleared":
-      return { icon: "spark", what: "The model begins anew", more: "" };
+      return { icon: "spark", what: "Context cleared", more: "" };
+    case "rule":
+      return { icon: "pin", what: `Rule ${event.state === "active" ? "pinned" : event.state}`, more: short(event.text) };
     case "skill":
       return { icon: "spark", what: `Skill ${event.name} ${event.change}`, more: short(event.note) };
     case "done":
@@ -68,7 +70,7 @@ export function toldOf(event: Event): Told {
     case "stopped":
       return { icon: "stop", what: "Stopped", more: "" };
     case "limit":
-      return { icon: "warning", what: "A limit ended it", more: short(event.text), tone: "warn" };
+      return { icon: "warning", what: "Limit reached", more: short(event.text), tone: "warn" };
     case "error":
       return { icon: "warning", what: "Failed", more: short(event.message), tone: "bad" };
     default:
@@ -77,12 +79,12 @@ export function toldOf(event: Event): Told {
   }
 }
 
-const OUTCOMES: Record<string, string> = { done: "came back", failed: "failed", denied: "was denied", uncertain: "was cut off" };
+const OUTCOMES: Record<string, string> = { done: "finished", failed: "failed", denied: "was denied", uncertain: "was interrupted" };
 
 function spent({ model, usage }: TurnDone): string {
   return `${model}, ${tokens(usage.input_tokens + usage.output_tokens)} tokens`;
 }
 
 function count(number: number, one: string, many: string): string {
-  return number === 1 ? `1 ${one} came to mind` : `${number} ${many} came to mind`;
+  return number === 1 ? `1 ${one} used` : `${number} ${many} used`;
 }

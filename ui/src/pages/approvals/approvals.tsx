@@ -12,12 +12,12 @@ export default function Approvals() {
   const titleOf = useTitles();
   return (
     <div class="page approvals">
-      <section aria-label="Open questions">
+      <section aria-label="Pending approvals">
         <header class="section-head">
-          <h2>Waiting for you</h2>
+          <h2>Pending</h2>
         </header>
         {approvals.value.length === 0 && <Quiet />}
-        <div class="stack" role="log" aria-label="Questions" aria-live="polite">
+        <div class="stack" role="log" aria-label="Pending" aria-live="polite">
           {approvals.value.map((approval) => (
             <OpenQuestion key={approval.id} approval={approval} title={titleOf(approval.session_id)} />
           ))}
@@ -30,10 +30,10 @@ export default function Approvals() {
 }
 
 function Quiet() {
-  if (link.value !== "open") return <p class="soft">Listening for questions.</p>;
+  if (link.value !== "open") return <p class="soft">Connecting…</p>;
   return (
-    <Empty icon="approvals" title="Nothing waits for you.">
-      <p>A call that needs your word stands here as soon as the agent asks, and in its session.</p>
+    <Empty icon="approvals" title="No pending approvals.">
+      <p>Pending approvals appear here, and in their chat.</p>
     </Empty>
   );
 }

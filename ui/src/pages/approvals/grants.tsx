@@ -12,40 +12,40 @@ import { href } from "../../router";
 import { useAsked } from "../../state/asked";
 import { useFresh } from "../../state/fresh";
 import { api } from "../../wire/api";
-import type { GrantTold } from "./shapes";
+import type { GrantList, GrantResponse } from "../../wire/responses";
 
 const TELLING: ReadonlySet<string> = new Set(["approval_resolved", "tool_result", "catch_up"]);
 
 export function Grants({ titleOf }: { titleOf: (id: string) => string }) {
   const [revoked, setRevoked] = useState(false);
-  const [leaving, setLeaving] = useState<GrantTold | null>(null);
+  const [leaving, setLeaving] = useState<GrantResponse | null>(null);
   const { answer, error, again } = useAsked(
-    (signal) => api.get<{ grants: GrantTold[] }>("/api/grants", { revoked }, signal),
+    (signal) => api.get<GrantList>("/api/grants", { revoked }, signal),
     [revoked],
   );
   useFresh(TELLING, again);
-  const revoke = async (grant: GrantTold) => {
+  const revoke = async (grant: GrantResponse) => {
     try {
       await api.delete(`/api/grants/${encodeURIComponent(grant.id)}`);
-      tell("Taken back: the next such call asks again.");
+      tell("Revoked. The next such call asks again.");
       again();
     } catch (failure) {
       tellFailure(failure);
     }
   };
   return (
-    <section aria-label="Lasting answers">
+    <section aria-label="Saved permissions">
       <header class="section-head">
-        <h2>Lasting answers</h2>
+        <h2>Saved permissions</h2>
         <label class="row small soft">
           <input type="checkbox" checked={revoked} onChange={(event) => setRevoked(event.currentTarget.checked)} />
-          Also those taken back
+          Show revoked
         </label>
       </header>
       {error !== null && <Failure error={error} onRetry={again} />}
       {!answer && error === null && <Loading />}
       {answer?.grants.length === 0 && (
-        <p class="soft">None. “For this session” and “Always” leave an answer here, which can be taken back.</p>
+        <p class="soft">None. “For this session” and “Always” save a permission here. It can be revoked at any time.</p>
       )}
       {answer && answer.grants.length > 0 && (
         <ul class="rows">
@@ -60,10 +60,10 @@ export function Grants({ titleOf }: { titleOf: (id: string) => string }) {
                 </div>
               </div>
               {grant.revoked_at ? (
-                <Tag>taken back</Tag>
+                <Tag>revoked</Tag>
               ) : (
-                <Button small kind="danger" onClick={() => setLeaving(grant)} aria-label={`Take back: ${grant.scope}`}>
-                  Take back
+                <Button small kind="danger" onClick={() => setLeaving(grant)} aria-label={`Revoke: ${grant.scope}`}>
+                  Revoke
                 </Button>
               )}
             </li>
@@ -72,14 +72,14 @@ export function Grants({ titleOf }: { titleOf: (id: string) => string }) {
       )}
       {leaving && (
         <Confirm
-          title="Take this answer back?"
-          action="Take back"
+          title="Revoke this permission?"
+          action="Revoke"
           danger
           onConfirm={() => void revoke(leaving)}
           onClose={() => setLeaving(null)}
         >
           <p>
-            <code>{leaving.scope}</code> is asked about again, from the next call on.
+            <code>{leaving.scope}</code> will ask again from the next call on.
           </p>
         </Confirm>
       )}
@@ -87,7 +87,7 @@ export function Grants({ titleOf }: { titleOf: (id: string) => string }) {
   );
 }
 
-function Where({ grant, titleOf }: { grant: GrantTold; titleOf: (id: string) => string }) {
+function Where({ grant, titleOf }: { grant: GrantResponse; titleOf: (id: string) => string }) {
   if (grant.session_id === null) return <>Always, in all sessions</>;
   return (
     <>

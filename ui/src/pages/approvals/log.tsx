@@ -11,8 +11,8 @@ import { href } from "../../router";
 import { useAsked } from "../../state/asked";
 import { useFresh } from "../../state/fresh";
 import { api } from "../../wire/api";
+import type { JudgementList, JudgementResponse } from "../../wire/responses";
 import { argumentsOf, decider, decisionLook } from "./said";
-import type { JudgementTold } from "./shapes";
 
 const PAGE = 50;
 const MOST = 1000;
@@ -28,7 +28,7 @@ export function Log({ titleOf }: { titleOf: (id: string) => string }) {
   const [decision, setDecision] = useState("");
   const [limit, setLimit] = useState(PAGE);
   const { answer, error, again } = useAsked(
-    (signal) => api.get<{ log: JudgementTold[] }>("/api/approvals/log", { limit }, signal),
+    (signal) => api.get<JudgementList>("/api/approvals/log", { limit }, signal),
     [limit],
   );
   useFresh(TELLING, again);
@@ -47,8 +47,8 @@ export function Log({ titleOf }: { titleOf: (id: string) => string }) {
       {answer && shown.length === 0 && (
         <p class="soft">
           {answer.log.length > 0
-            ? "None like this among the latest."
-            : "Nothing was decided yet. Every call leaves a line here."}
+            ? "No recent decisions of this kind."
+            : "No decisions yet. Every tool call is recorded here."}
         </p>
       )}
       {shown.length > 0 && (
@@ -67,7 +67,7 @@ export function Log({ titleOf }: { titleOf: (id: string) => string }) {
   );
 }
 
-function Entry({ entry, title }: { entry: JudgementTold; title: string }) {
+function Entry({ entry, title }: { entry: JudgementResponse; title: string }) {
   const look = decisionLook(entry.decision);
   return (
     <li class="judgement">

@@ -8,9 +8,9 @@ import { tell, tellFailure } from "../../parts/toast";
 import { href } from "../../router";
 import { approvals } from "../../state/activity";
 import { api } from "../../wire/api";
-import type { ApprovalTold } from "../../wire/shapes";
+import type { ApprovalView } from "../../wire/responses";
 
-export function OpenQuestion({ approval, title }: { approval: ApprovalTold; title: string }) {
+export function OpenQuestion({ approval, title }: { approval: ApprovalView; title: string }) {
   const answer = async (allowed: boolean, lasting: string, reason: string) => {
     try {
       await api.post(`/api/approvals/${encodeURIComponent(approval.id)}`, { allowed, lasting, reason });
@@ -18,12 +18,12 @@ export function OpenQuestion({ approval, title }: { approval: ApprovalTold; titl
       tellFailure(error);
       return;
     }
-    tell(allowed ? `${approval.tool} may run.` : `${approval.tool} was denied.`);
+    tell(allowed ? `${approval.tool} allowed.` : `${approval.tool} denied.`);
     approvals.value = approvals.value.filter((each) => each.id !== approval.id);
   };
   const asked = { question: approval.question, scope: approval.scope, expiresAt: approval.expires_at };
   return (
-    <article class="card open-question" aria-label={`May ${approval.tool} run?`}>
+    <article class="card open-question" aria-label={`Allow ${approval.tool}?`}>
       <header class="card-head">
         <a class="clip" href={href("chat", approval.session_id)}>
           {title}

@@ -16,9 +16,9 @@ export function decisionLook(decision: string): { words: string; tone?: Tone } {
 }
 
 const DECIDERS: Readonly<Record<string, string>> = {
-  policy: "by what is built in",
+  policy: "by a built-in rule",
   rule: "by a setting",
-  grant: "by an earlier answer",
+  grant: "by a saved permission",
   person: "by you",
 };
 

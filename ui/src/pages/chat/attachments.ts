@@ -1,7 +1,7 @@
 /** Files that go with a message: they are put into the workspace, and the message names them. */
 
 import { api } from "../../wire/api";
-import type { FileTold } from "../../wire/shapes";
+import type { FileList, FileResponse } from "../../wire/responses";
 
 const FOLDER = "uploads";
 
@@ -40,12 +40,12 @@ export function withFiles(text: string, paths: readonly string[]): string {
 export async function upload(file: File, taken: ReadonlySet<string>): Promise<string> {
   const known = new Set([...(await there()), ...taken]);
   const path = `${FOLDER}/${freeName(file.name, known)}`;
-  return (await api.upload<FileTold>("/api/files/content", { path }, file)).path;
+  return (await api.upload<FileResponse>("/api/files/content", { path }, file)).path;
 }
 
 /** The names in the folder; from above, since it may not be there yet. */
 async function there(): Promise<string[]> {
-  const { files } = await api.get<{ files: FileTold[] }>("/api/files", { path: ".", depth: 2 });
+  const { files } = await api.get<FileList>("/api/files", { path: ".", depth: 2 });
   const prefix = `${FOLDER}/`;
   return files.filter((file) => file.path.startsWith(prefix)).map((file) => file.path.slice(prefix.length));
 }

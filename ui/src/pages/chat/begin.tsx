@@ -1,6 +1,7 @@
-/** What stands in a session in which nothing was said yet. */
+/** What is shown in a session in which nothing was said yet. */
 
 import { Empty } from "../../parts/empty";
+import { Setup } from "../../setup/setup";
 import { status } from "../../state/access";
 
 const IDEAS: readonly string[] = [
@@ -12,21 +13,15 @@ const IDEAS: readonly string[] = [
 export function Begin({ model, onSay }: { model: string; onSay: (text: string) => void }) {
   if (!model) {
     return (
-      <Empty icon="box" title="There is no model yet.">
-        <p>
-          Choose one above, where “No model” stands. If the list is empty: set a key such as{" "}
-          <code>OPENAI_API_KEY</code>, start a model server such as Ollama on this machine, or fetch an embedded
-          model with <code>lra models</code>. Then start <code>lra serve</code> again.
-        </p>
+      <Empty icon="box" title="Connect a model to start.">
+        <p>The agent needs a model. Choose one of these; it can be changed at any time in Settings.</p>
+        <Setup current="" />
       </Empty>
     );
   }
   return (
     <Empty icon="chat" title={`${status.value?.agent ?? "The agent"} is ready.`}>
-      <p>
-        Say what you want to be done. It goes on when you close this page, and you find it here when you come
-        back.
-      </p>
+      <p>Say what you want done. It keeps working when you close this page.</p>
       <ul class="ideas">
         {IDEAS.map((idea) => (
           <li key={idea}>

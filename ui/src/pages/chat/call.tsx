@@ -15,12 +15,12 @@ import { Output, Pictures } from "./output";
 
 const STATES: Record<CallState, { icon: IconName; words: string; spin?: boolean }> = {
   running: { icon: "spinner", words: "running", spin: true },
-  asking: { icon: "approvals", words: "waits for your answer" },
-  client: { icon: "clock", words: "waits for the program that asked" },
+  asking: { icon: "approvals", words: "waiting for your approval" },
+  client: { icon: "clock", words: "waiting for the client" },
   done: { icon: "check", words: "done" },
   failed: { icon: "warning", words: "failed" },
   denied: { icon: "close", words: "denied" },
-  uncertain: { icon: "warning", words: "nobody knows whether it ran" },
+  uncertain: { icon: "warning", words: "unknown whether it ran" },
 };
 
 export const CallCard = memo(function CallCard({ call, session }: { call: Call; session: OpenSession }) {

@@ -2,34 +2,41 @@
 
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { money, tokens } from "../../parts/amount";
-import { IconButton } from "../../parts/button";
+import { Button, IconButton } from "../../parts/button";
 import { Icon } from "../../parts/icon";
 import { Menu } from "../../parts/menu";
 import { Meter } from "../../parts/meter";
+import { Veil } from "../../parts/veil";
 import { place, replace } from "../../router";
 import { useHead } from "../../shell/header";
 import { status } from "../../state/access";
 import { active, totals } from "../../state/log";
 import { newSession, type OpenSession } from "../../state/session";
 import { api } from "../../wire/api";
-import type { SessionTold } from "../../wire/shapes";
+import type { SessionResponse } from "../../wire/responses";
 import { Conversation, useSession } from "./conversation";
 import { ModelMenu } from "./model_menu";
+import { RulePanel, suggested, useRules } from "./rules";
 import { useSessions } from "./session_list";
 import { SessionDialogs, sessionChoices, type Doing } from "./session_menu";
 import { SessionSide } from "./sessions";
 import { TaskPanel } from "./tasks";
 import "./chat.css";
 
+/** The session that this page has shown last. */
+let before = "";
+
 export default function Chat() {
   const [id] = place.value.rest;
   const [search, setSearch] = useState("");
   const [side, setSide] = useState(false);
-  const sessions = useSessions(search);
-  // Whoever names no session comes to the one that was open last, or begins one.
+  const [origin, setOrigin] = useState("own");
+  const sessions = useSessions(search, origin);
+  // Whoever names no session comes back to the one that was open here, or begins one.
   useEffect(() => {
-    if (!id && sessions.list) replace("chat", sessions.list[0]?.id ?? newSession());
-  }, [id, sessions.list]);
+    if (!id) replace("chat", before || newSession());
+    else before = id;
+  }, [id]);
   return (
     <div class={side ? "chat chat-side" : "chat"}>
       <SessionSide
@@ -37,10 +44,12 @@ export default function Chat() {
         current={id ?? ""}
         search={search}
         onSearch={setSearch}
+        origin={origin}
+        onOrigin={setOrigin}
         onGo={() => setSide(false)}
         onClose={() => setSide(false)}
       />
-      {side && <div class="chat-veil" onClick={() => setSide(false)} />}
+      {side && <Veil onClose={() => setSide(false)} />}
       {id && (
         <Opened
           key={id}
@@ -57,22 +66,22 @@ export default function Chat() {
 interface Shape {
   id: string;
   /** What the list says of it; null when it has not begun, or is not in the list. */
-  known: SessionTold | null;
+  known: SessionResponse | null;
   onSide: () => void;
   onChange: () => void;
 }
 
 function Opened({ id, known, onSide, onChange }: Shape) {
   const session = useSession(id);
-  const [told, setTold] = useState<SessionTold | null>(known);
-  const [tasks, setTasks] = useState(false);
+  const [told, setTold] = useState<SessionResponse | null>(known);
+  const [panel, setPanel] = useState<"tasks" | "rules" | null>(null);
   const [doing, setDoing] = useState<Doing | null>(null);
   const view = session.view.value;
   useEffect(() => {
     if (known) setTold(known);
     else if (session.ready.value && view.last > 0) {
       api
-        .get<SessionTold>(`/api/sessions/${encodeURIComponent(id)}`)
+        .get<SessionResponse>(`/api/sessions/${encodeURIComponent(id)}`)
         .then(setTold)
         .catch(() => undefined);
     }
@@ -82,27 +91,42 @@ function Opened({ id, known, onSide, onChange }: Shape) {
   const choose = async (name: string) => {
     const path = `/api/sessions/${encodeURIComponent(id)}`;
     if (told) await api.patch(path, { model: name });
-    else setTold(await api.post<SessionTold>("/api/sessions", { id, model: name }));
+    else setTold(await api.post<SessionResponse>("/api/sessions", { id, model: name }));
     onChange();
   };
   const hasTasks = view.tasks.length > 0;
+  const tasks = panel === "tasks";
+  const rules = useRules(id, session.ready.value && view.last > 0);
+  const waiting = suggested(rules).length;
   const more = (
     <>
       <Spent session={session} />
       <ModelMenu current={model} onChoose={choose} />
-      <IconButton icon="tasks" label={hasTasks ? `Tasks: ${view.progress}` : "Tasks"} aria-pressed={tasks} small onClick={() => setTasks(!tasks)} />
+      <IconButton icon="tasks" label={hasTasks ? `Tasks: ${view.progress}` : "Tasks"} aria-pressed={tasks} small onClick={() => setPanel(tasks ? null : "tasks")} />
+      <Button
+        icon="pin"
+        kind="quiet"
+        small
+        title="Rules"
+        aria-label={waiting > 0 ? `Rules: ${waiting} suggested` : "Rules"}
+        aria-pressed={panel === "rules"}
+        onClick={() => setPanel(panel === "rules" ? null : "rules")}
+      >
+        {waiting || ""}
+      </Button>
       {told && <Menu label="More about this session" button={<Icon name="more" />} choices={sessionChoices(told, setDoing)} />}
       <span class="chat-open-side">
         <IconButton icon="chat" label="Sessions" small onClick={onSide} />
       </span>
     </>
   );
-  useHead(title, more, [model, tasks, told, hasTasks, view.progress, session]);
+  useHead(title, more, [model, panel, waiting, told, hasTasks, view.progress, session]);
   const conversation = useMemo(() => <Conversation session={session} model={model} />, [session, model]);
   return (
     <>
       {conversation}
-      {tasks && <TaskPanel tasks={view.tasks} summary={view.progress} onClose={() => setTasks(false)} />}
+      {tasks && <TaskPanel tasks={view.tasks} summary={view.progress} onClose={() => setPanel(null)} />}
+      {panel === "rules" && <RulePanel asked={rules} onClose={() => setPanel(null)} />}
       {doing && <SessionDialogs doing={doing} current={id} onDone={onChange} onClose={() => setDoing(null)} />}
     </>
   );
@@ -116,7 +140,7 @@ function Spent({ session }: { session: OpenSession }) {
   const now = used.input + used.output + (step?.tokens ?? 0);
   if (now === 0) return null;
   const words = used.cost === null ? `${tokens(now)} tokens` : `${tokens(now)} tokens · ${money(used.cost)}`;
-  const title = `${used.input.toLocaleString("en")} tokens read, ${used.output.toLocaleString("en")} written`;
+  const title = `${used.input.toLocaleString("en")} tokens in, ${used.output.toLocaleString("en")} out`;
   return (
     <span class="chat-meter">
       <Meter label={words} title={title} value={step?.tokens ?? 0} most={step?.budget ?? null} />

@@ -1,11 +1,11 @@
-/** Where a message is written. Enter sends, Shift-Enter begins a line, Esc stops. */
+/** Where a message is written. Enter sends, Shift-Enter begins a line, Ctrl-Enter steers, Esc stops. */
 
 import type { Signal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Button, IconButton } from "../../parts/button";
 import { Icon } from "../../parts/icon";
 import { tellFailure } from "../../parts/toast";
-import { upload, withFiles } from "./attachments";
+import { partsOf, upload, withFiles } from "./attachments";
 import { draftOf, keepDraft } from "./drafts";
 
 interface Shape {
@@ -16,7 +16,7 @@ interface Shape {
   queued: number;
   /** What was not taken; it is written here again, and then it is empty. */
   returned: Signal<string>;
-  onSend: (text: string) => void;
+  onSend: (text: string, steer: boolean) => void;
   onStop: () => void;
 }
 
@@ -33,7 +33,9 @@ export function Composer({ session, busy, queued, returned, onSend, onStop }: Sh
   useEffect(() => {
     const refused = returned.value;
     if (!refused) return;
-    setText((before) => [refused, before].filter(Boolean).join("\n\n"));
+    const parts = partsOf(refused);
+    setText((before) => [parts.text, before].filter(Boolean).join("\n\n"));
+    setFiles((before) => [...parts.files, ...before]);
     returned.value = "";
   }, [returned.value]);
   useLayoutEffect(() => fit(area.current), [text]);
@@ -41,9 +43,10 @@ export function Composer({ session, busy, queued, returned, onSend, onStop }: Sh
     if (matchMedia("(pointer: fine)").matches) area.current?.focus();
   }, []);
 
-  const send = () => {
-    if (!filled || uploading > 0) return;
-    onSend(withFiles(text.trim(), files));
+  const ready = filled && uploading === 0;
+  const send = (steer = false) => {
+    if (!ready) return;
+    onSend(withFiles(text.trim(), files), steer);
     setText("");
     setFiles([]);
   };
@@ -66,7 +69,7 @@ export function Composer({ session, busy, queued, returned, onSend, onStop }: Sh
     // While an input method puts a character together, Enter belongs to it.
     if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
     event.preventDefault();
-    send();
+    send(busy && (event.ctrlKey || event.metaKey));
   };
   return (
     <form
@@ -93,7 +96,7 @@ export function Composer({ session, busy, queued, returned, onSend, onStop }: Sh
         rows={1}
         data-slash
         aria-label="Message"
-        placeholder={busy ? "Say more; it is read after this turn" : "Write a message"}
+        placeholder={busy ? "Queue a message" : "Write a message"}
         value={text}
         onInput={(event) => setText(event.currentTarget.value)}
         onKeyDown={pressed}
@@ -115,13 +118,18 @@ export function Composer({ session, busy, queued, returned, onSend, onStop }: Sh
             event.currentTarget.value = "";
           }}
         />
-        <span class="soft small grow composer-hint">{queued > 0 ? `${queued} in line` : ""}</span>
+        <span class="soft small grow composer-hint">{queued > 0 ? `${queued} queued` : ""}</span>
         {busy && (
           <Button small icon="stop" onClick={onStop} title="Stop (Esc)">
             Stop
           </Button>
         )}
-        <Button small kind="main" type="submit" icon="send" disabled={!filled || uploading > 0}>
+        {busy && (
+          <Button small onClick={() => send(true)} disabled={!ready} title="Give it to the running turn at its next step (Ctrl-Enter)">
+            Steer
+          </Button>
+        )}
+        <Button small kind="main" type="submit" icon="send" disabled={!ready}>
           {busy ? "Queue" : "Send"}
         </Button>
       </div>
@@ -137,7 +145,7 @@ function Attached(props: { files: readonly string[]; uploading: number; onRemove
         <li key={path} class="tag">
           <Icon name="files" />
           {path.split("/").at(-1)}
-          <button type="button" class="attached-remove" aria-label={`Do not send ${path}`} onClick={() => props.onRemove(path)}>
+          <button type="button" class="attached-remove" aria-label={`Remove ${path}`} onClick={() => props.onRemove(path)}>
             <Icon name="close" />
           </button>
         </li>

@@ -5,10 +5,11 @@ import { Loading } from "../../parts/empty";
 import { Failure } from "../../parts/failure";
 import { Icon } from "../../parts/icon";
 import { tellFailure } from "../../parts/toast";
+import { isWriting } from "../../shell/keys";
 import { active, isEnded, latest } from "../../state/log";
-import { OpenSession } from "../../state/session";
+import { sessionOf, type OpenSession } from "../../state/session";
 import type { Turn, View } from "../../state/view";
-import { actsOf, firstWords } from "./acts";
+import { actsOf } from "./acts";
 import { Begin } from "./begin";
 import { Composer } from "./composer";
 import { NoticeLine } from "./items";
@@ -21,13 +22,10 @@ const STEP = 24;
 
 /** A session that is open while the component is. */
 export function useSession(id: string): OpenSession {
-  const session = useMemo(() => new OpenSession(id, tellFailure), [id]);
+  const session = useMemo(() => sessionOf(id, tellFailure), [id]);
   useEffect(() => {
-    void session.open().then(() => {
-      const words = session.ready.value ? firstWords(id) : null;
-      if (words !== null) session.say(words);
-    });
-    return () => session.close();
+    session.enter();
+    return () => session.leave();
   }, [session]);
   return session;
 }
@@ -44,7 +42,7 @@ export function Conversation({ session, model }: { session: OpenSession; model: 
         {session.link.value === "waiting" && (
           <p class="composer-link small" role="status">
             <Icon name="spinner" spin />
-            Connecting again; what you send is kept until then.
+            Reconnecting. Messages you send are kept until then.
           </p>
         )}
         <Composer
@@ -52,7 +50,7 @@ export function Conversation({ session, model }: { session: OpenSession; model: 
           busy={busy}
           queued={queued(view)}
           returned={session.returned}
-          onSend={(text) => session.say(text)}
+          onSend={(text, steer) => session.say(text, steer)}
           onStop={() => session.stop()}
         />
       </div>
@@ -72,7 +70,7 @@ function Body({ session, view, model }: { session: OpenSession; view: View; mode
   if (!session.ready.value) {
     return (
       <div class="conversation-state">
-        <Loading what="Reading the session" />
+        <Loading what="Loading" />
       </div>
     );
   }
@@ -93,7 +91,7 @@ function Log({ session, view }: { session: OpenSession; view: View }) {
   const earlier = useCallback(() => setBegin((before) => Math.max(0, before - STEP)), []);
   const last = latest(view);
   return (
-    <Scroller label="What was said" left={begin} onEarlier={earlier} said={session.sent.value.length}>
+    <Scroller label="Messages" left={begin} onEarlier={earlier} said={session.sent.value.length}>
       {view.entries.slice(begin).map((entry) =>
         entry.kind === "turn" ? (
           <TurnView key={entry.key} turn={entry} last={entry === last} session={session} acts={acts} />
@@ -112,15 +110,16 @@ function Log({ session, view }: { session: OpenSession; view: View }) {
 }
 
 function queued(view: View): number {
-  const waiting = view.entries.filter((entry) => entry.kind === "turn" && !isEnded(entry));
-  return Math.max(0, waiting.length - 1);
+  const waiting = view.entries.filter((entry) => entry.kind === "turn" && !isEnded(entry)).slice(1);
+  return waiting.filter((entry) => entry.kind === "turn" && !entry.steer).length;
 }
 
-/** Esc stops, unless something lies above the page that Esc would close. */
+/** Esc stops, unless it means something else: in a field, or where something lies above the page. */
 function useEscape(stop: () => void): void {
   useEffect(() => {
     const pressed = (event: KeyboardEvent) => {
       if (event.key !== "Escape" || event.defaultPrevented || document.querySelector("dialog[open]")) return;
+      if (isWriting(event.target) && !(event.target as Element).matches(".composer-text")) return;
       stop();
     };
     addEventListener("keydown", pressed);
@@ -142,11 +141,11 @@ function Announcer({ turn }: { turn: Turn | null }) {
 function announced(turn: Turn): string {
   switch (turn.state) {
     case "queued":
-      return "The message is in line.";
+      return turn.steer ? "The message is given to the agent at its next step." : "The message is queued.";
     case "running":
-      return "The agent works.";
+      return "The agent is working.";
     case "waiting":
-      return "A call waits for your answer.";
+      return "A tool call is waiting for your approval.";
     case "done": {
       const answer = turn.items.findLast((item) => item.kind === "words");
       return `The agent answered: ${(answer?.text ?? "").slice(0, SPOKEN)}`;
@@ -154,7 +153,7 @@ function announced(turn: Turn): string {
     case "stopped":
       return "The turn was stopped.";
     case "limited":
-      return "A budget ended the turn.";
+      return "The turn reached a limit.";
     case "failed":
       return "The turn failed.";
   }

@@ -14,8 +14,8 @@ export const Recalled = memo(function Recalled({ item }: { item: Recollection })
     <details class="aside">
       <summary>
         <Icon name="memory" />
-        {count === 1 ? "1 memory came to mind" : `${count} memories came to mind`}
-        {item.degraded && <Tag tone="warn">only in part</Tag>}
+        {count === 1 ? "1 memory used" : `${count} memories used`}
+        {item.degraded && <Tag tone="warn">incomplete</Tag>}
       </summary>
       {item.degraded && <p class="soft small">{item.degraded}</p>}
       <ul>

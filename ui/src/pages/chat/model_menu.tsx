@@ -4,8 +4,9 @@ import { useState } from "preact/hooks";
 import { Icon } from "../../parts/icon";
 import { Menu, type Choice } from "../../parts/menu";
 import { tell, tellFailure } from "../../parts/toast";
+import { go } from "../../router";
 import { api } from "../../wire/api";
-import type { ModelList, ModelTold } from "../../wire/shapes";
+import type { ModelList, ModelResponse } from "../../wire/responses";
 
 interface Shape {
   /** The model that is asked now; empty when there is none. */
@@ -15,7 +16,7 @@ interface Shape {
 }
 
 export function ModelMenu({ current, onChoose }: Shape) {
-  const [models, setModels] = useState<readonly ModelTold[] | null>(null);
+  const [models, setModels] = useState<readonly ModelResponse[] | null>(null);
   const look = () => {
     api
       .get<ModelList>("/api/models")
@@ -24,20 +25,21 @@ export function ModelMenu({ current, onChoose }: Shape) {
   };
   const choose = (name: string) => {
     onChoose(name)
-      .then(() => tell(`From the next step on, ${name} is asked.`))
+      .then(() => tell(`This session uses ${name} now.`))
       .catch(tellFailure);
   };
   const choices: Choice[] = (models ?? [])
     .filter((model) => model.name)
     .map((model) => ({
       label: model.name,
-      note: model.installed ? model.note : "not installed",
+      note: model.installed ? model.note : "not downloaded",
       checked: model.name === current,
       onChoose: () => choose(model.name),
     }));
+  choices.push({ label: "Add or test models…", icon: "settings", onChoose: () => go("settings", "models") });
   return (
     <Menu
-      label={current ? `Model: ${current}` : "Choose a model"}
+      label={current ? `Model: ${current}` : "No model: choose one"}
       button={
         <>
           <Icon name="box" />
@@ -47,7 +49,6 @@ export function ModelMenu({ current, onChoose }: Shape) {
       }
       buttonClass="button button-quiet button-small"
       choices={choices}
-      empty={models ? "No model was found. 'lra models' says how to get one." : "Looking for models"}
       onOpen={look}
     />
   );

@@ -10,6 +10,7 @@ import { api } from "../../wire/api";
 import { Picture } from "../../parts/picture";
 import { picturesIn } from "../../parts/pictures";
 import { gridOf, type Grid } from "../../parts/tables";
+import type { SessionHistory } from "../../wire/responses";
 
 /** Characters of a result that an event tells. */
 const PREVIEW = 500;
@@ -75,15 +76,10 @@ function isJson(text: string): boolean {
   return /^\s*[[{]/.test(text);
 }
 
-interface History {
-  messages: { role: string; content: string; tool_call_id: string }[];
-  next: number | null;
-}
-
 async function wholeResult(session: string, call: string): Promise<string | null> {
   let after: number | null = 0;
   while (after !== null) {
-    const page: History = await api.get<History>(`/api/sessions/${encodeURIComponent(session)}/history`, {
+    const page: SessionHistory = await api.get<SessionHistory>(`/api/sessions/${encodeURIComponent(session)}/history`, {
       after,
       limit: 1000,
     });

@@ -84,7 +84,7 @@ export function Scroller({ label, left, onEarlier, said, children }: Shape) {
       {away && (
         <div class="log-end">
           <Button small icon="down" onClick={toEnd}>
-            To the end
+            Jump to the end
           </Button>
         </div>
       )}

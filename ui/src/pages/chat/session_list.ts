@@ -3,7 +3,7 @@
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { overhear } from "../../state/activity";
 import { api } from "../../wire/api";
-import type { SessionList, SessionTold } from "../../wire/shapes";
+import type { SessionList, SessionResponse } from "../../wire/responses";
 
 const PAGE = 40;
 const PATIENCE = 250;
@@ -12,15 +12,15 @@ const TELLING: ReadonlySet<string> = new Set([
 ]);
 
 export interface Sessions {
-  list: readonly SessionTold[] | null;
+  list: readonly SessionResponse[] | null;
   total: number;
   error: unknown;
   more: (() => void) | null;
   again: () => void;
 }
 
-/** Sessions in which something was said; all of them for nothing. */
-export function useSessions(search: string): Sessions {
+/** Sessions of an origin that match a search; all of those for an empty one. */
+export function useSessions(search: string, origin: string): Sessions {
   const [answer, setAnswer] = useState<SessionList | null>(null);
   const [error, setError] = useState<unknown>(null);
   const [limit, setLimit] = useState(PAGE);
@@ -33,7 +33,7 @@ export function useSessions(search: string): Sessions {
     const wait = setTimeout(
       () =>
         api
-          .get<SessionList>("/api/sessions", { q: search.trim(), limit }, leaving.signal)
+          .get<SessionList>("/api/sessions", { q: search.trim(), limit, origin }, leaving.signal)
           .then((told) => {
             setAnswer(told);
             setError(null);
@@ -45,7 +45,7 @@ export function useSessions(search: string): Sessions {
       clearTimeout(wait);
       leaving.abort();
     };
-  }, [search, limit, count]);
+  }, [search, origin, limit, count]);
   useEffect(
     () =>
       overhear((heard) => {

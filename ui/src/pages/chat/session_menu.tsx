@@ -8,24 +8,25 @@ import type { Choice } from "../../parts/menu";
 import { tell, tellFailure } from "../../parts/toast";
 import { go, replace } from "../../router";
 import { newSession } from "../../state/session";
+import { keepUnsent } from "../../state/unsent";
 import { address, api } from "../../wire/api";
-import type { SessionTold } from "../../wire/shapes";
+import type { SessionResponse } from "../../wire/responses";
 import { keepDraft } from "./drafts";
 
 /** Something that is asked about before it is done. */
 export interface Doing {
   what: "rename" | "delete" | "clear";
-  session: SessionTold;
+  session: SessionResponse;
 }
 
-const path = (session: SessionTold) => `/api/sessions/${encodeURIComponent(session.id)}`;
+const path = (session: SessionResponse) => `/api/sessions/${encodeURIComponent(session.id)}`;
 
 /** The lines of a session's menu. */
-export function sessionChoices(session: SessionTold, onDo: (doing: Doing) => void): Choice[] {
+export function sessionChoices(session: SessionResponse, onDo: (doing: Doing) => void): Choice[] {
   return [
     { label: "Rename", icon: "edit", onChoose: () => onDo({ what: "rename", session }) },
     {
-      label: session.mode === "deep_work" ? "Work within bounds again" : "Work deeply: go farther alone",
+      label: session.mode === "deep_work" ? "Normal mode" : "Deep work mode (more steps without asking)",
       icon: "activity",
       onChoose: () => void setMode(session),
     },
@@ -33,12 +34,12 @@ export function sessionChoices(session: SessionTold, onDo: (doing: Doing) => voi
     { label: "Fork", icon: "fork", onChoose: () => void fork(session) },
     { label: "Export as Markdown", icon: "download", onChoose: () => takeOut(session, "md") },
     { label: "Export as JSON lines", icon: "download", onChoose: () => takeOut(session, "jsonl") },
-    { label: "Let the model begin anew", icon: "spark", onChoose: () => onDo({ what: "clear", session }) },
+    { label: "Clear context", icon: "spark", onChoose: () => onDo({ what: "clear", session }) },
     { label: "Delete", icon: "trash", danger: true, onChoose: () => onDo({ what: "delete", session }) },
   ];
 }
 
-async function setMode(session: SessionTold): Promise<void> {
+async function setMode(session: SessionResponse): Promise<void> {
   const mode = session.mode === "deep_work" ? "bounded" : "deep_work";
   try {
     await api.patch(path(session), { mode });
@@ -47,16 +48,16 @@ async function setMode(session: SessionTold): Promise<void> {
   }
 }
 
-async function fork(session: SessionTold): Promise<void> {
+async function fork(session: SessionResponse): Promise<void> {
   try {
-    go("chat", (await api.post<SessionTold>(`${path(session)}/fork`)).id);
-    tell("This is a copy; the session it was made of stays as it is.");
+    go("chat", (await api.post<SessionResponse>(`${path(session)}/fork`)).id);
+    tell("This is a copy. The original session is unchanged.");
   } catch (error) {
     tellFailure(error);
   }
 }
 
-function takeOut(session: SessionTold, format: string): void {
+function takeOut(session: SessionResponse, format: string): void {
   const link = document.createElement("a");
   link.href = address(`${path(session)}/export`, { format });
   link.download = "";
@@ -87,28 +88,29 @@ export function SessionDialogs({ doing, current, onDone, onClose }: Shape) {
   if (doing.what === "clear") {
     return (
       <Confirm
-        title="Let the model begin anew?"
-        action="Begin anew"
-        onConfirm={() => attempt(api.post(`${path(session)}/clear`), "The model begins anew.")}
+        title="Clear the context?"
+        action="Clear"
+        onConfirm={() => attempt(api.post(`${path(session)}/clear`), "Context cleared.")}
         onClose={onClose}
       >
-        The model no longer sees what was said in “{session.title}”. You still do.
+        The model will no longer see the earlier messages of “{session.title}”. You still will.
       </Confirm>
     );
   }
   const remove = async () => {
     await api.delete(path(session));
     keepDraft(session.id, "");
+    keepUnsent(session.id, []);
     if (session.id === current) replace("chat", newSession());
   };
   return (
     <Confirm title="Delete this session?" action="Delete" danger onConfirm={() => attempt(remove(), "Deleted.")} onClose={onClose}>
-      “{session.title}” is deleted with everything that was said in it. This cannot be undone.
+      “{session.title}” and all its messages will be deleted. This cannot be undone.
     </Confirm>
   );
 }
 
-function Rename(props: { session: SessionTold; onRename: (title: string) => void; onClose: () => void }) {
+function Rename(props: { session: SessionResponse; onRename: (title: string) => void; onClose: () => void }) {
   const [title, setTitle] = useState(props.session.title);
   const send = (event: Event) => {
     event.preventDefault();

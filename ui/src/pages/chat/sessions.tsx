@@ -7,25 +7,30 @@ import { Failure } from "../../parts/failure";
 import { Search } from "../../parts/field";
 import { Icon } from "../../parts/icon";
 import { Menu } from "../../parts/menu";
+import { Tag } from "../../parts/tag";
 import { plain } from "../../parts/words";
 import { ago } from "../../parts/moment";
 import { go, href } from "../../router";
 import { approvals } from "../../state/activity";
 import { newSession } from "../../state/session";
-import type { SessionTold } from "../../wire/shapes";
+import type { SessionResponse } from "../../wire/responses";
 import type { Sessions } from "./session_list";
 import { SessionDialogs, sessionChoices, type Doing } from "./session_menu";
+
+const ORIGINS = { own: "Your chats", openai: "API clients", mcp: "MCP clients", all: "All sessions" };
 
 interface Shape {
   sessions: Sessions;
   current: string;
   search: string;
   onSearch: (text: string) => void;
+  origin: string;
+  onOrigin: (origin: string) => void;
   onGo: () => void;
   onClose: () => void;
 }
 
-export function SessionSide({ sessions, current, search, onSearch, onGo, onClose }: Shape) {
+export function SessionSide({ sessions, current, search, onSearch, origin, onOrigin, onGo, onClose }: Shape) {
   const [doing, setDoing] = useState<Doing | null>(null);
   const { list, error, more } = sessions;
   return (
@@ -45,11 +50,18 @@ export function SessionSide({ sessions, current, search, onSearch, onGo, onClose
         </span>
       </div>
       <Search label="Search sessions" value={search} onInput={onSearch} />
+      <select class="input sessions-origin" aria-label="Started by" value={origin} onChange={(event) => onOrigin(event.currentTarget.value)}>
+        {Object.entries(ORIGINS).map(([value, label]) => (
+          <option key={value} value={value}>
+            {label}
+          </option>
+        ))}
+      </select>
       {error !== null && <Failure error={error} onRetry={sessions.again} />}
       {!list && error === null && <Loading />}
       {list?.length === 0 && (
         <p class="soft small sessions-none">
-          {search ? "No session says that." : "Your sessions will stand here."}
+          {search || origin !== "own" ? "No chats found." : "Your chats will appear here."}
         </p>
       )}
       <ul class="sessions-list">
@@ -68,7 +80,7 @@ export function SessionSide({ sessions, current, search, onSearch, onGo, onClose
 }
 
 interface Line {
-  session: SessionTold;
+  session: SessionResponse;
   current: boolean;
   onGo: () => void;
   onDo: (doing: Doing) => void;
@@ -82,12 +94,13 @@ function SessionLine({ session, current, onGo, onDo }: Line) {
         <span class="session-title clip">{session.title}</span>
         <span class="session-facts">
           {waits && (
-            <span class="session-waits" title="Waits for an approval">
+            <span class="session-waits" title="Waiting for approval">
               <Icon name="approvals" />
-              <span class="unseen">Waits for an approval.</span>
+              <span class="unseen">Waiting for approval.</span>
             </span>
           )}
-          <span class="clip grow">{plain(session.preview) || "Nothing said yet"}</span>
+          {session.origin && session.origin !== "own" && <Tag>{session.origin === "mcp" ? "MCP" : "API"}</Tag>}
+          <span class="clip grow">{plain(session.preview) || "No messages yet"}</span>
           <time dateTime={session.updated_at}>{ago(session.updated_at, Date.now()).replace(" ago", "")}</time>
         </span>
       </a>

@@ -22,7 +22,7 @@ export function TaskPanel({ tasks, summary, onClose }: Shape) {
       {tasks.length > 0 ? (
         <Branch nodes={treeOf(tasks)} />
       ) : (
-        <p class="soft">None yet. The agent writes them down when there is more than one thing to do.</p>
+        <p class="soft">None yet. The agent adds tasks when a job has several steps.</p>
       )}
     </aside>
   );

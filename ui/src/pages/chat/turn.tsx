@@ -11,6 +11,7 @@ import { memo } from "../../parts/memo";
 import { duration } from "../../parts/moment";
 import { Time } from "../../parts/time";
 import { tell } from "../../parts/toast";
+import { href } from "../../router";
 import { isEnded } from "../../state/log";
 import { nextWords } from "../../state/turn";
 import type { OpenSession } from "../../state/session";
@@ -19,7 +20,7 @@ import { ApiFailure } from "../../wire/api";
 import type { Acts } from "./acts";
 import { CallCard } from "./call";
 import { NoticeLine, Recalled, TaskLine } from "./items";
-import { Prompt } from "./prompt";
+import { Prompt, SaidBetween } from "./prompt";
 
 /** Parts of a long turn that are drawn at first. */
 const AT_FIRST = 60;
@@ -79,6 +80,8 @@ const ItemView = memo(function ItemView({ item, session, live }: { item: Item; s
       return <TaskLine item={item} />;
     case "notice":
       return <NoticeLine item={item} />;
+    case "said":
+      return <SaidBetween item={item} />;
   }
 });
 
@@ -91,12 +94,13 @@ function End({ turn, last, session }: { turn: Turn; last: boolean; session: Open
   }
   return (
     <div class="ending">
-      {ending.kind === "stopped" ? <p>Stopped. Nothing more is done until you say so.</p> : <p class="ending-text">{ending.text}</p>}
+      {ending.kind === "stopped" ? <p>Stopped.</p> : <p class="ending-text">{ending.text}</p>}
       {last && (
         <Button small icon="retry" onClick={() => session.retry()}>
-          Go on
+          Continue
         </Button>
       )}
+      {ending.kind === "limited" && <a href={href("settings", "config")}>Change limits</a>}
     </div>
   );
 }
@@ -110,12 +114,15 @@ function Foot({ turn, acts }: { turn: Turn; acts: Acts }) {
       {answer && (
         <IconButton icon="copy" label="Copy the answer" small onClick={() => void copy(answer)} />
       )}
-      <IconButton icon="fork" label="Fork: go on from here in a new session" small onClick={() => acts.fork(turn)} />
+      {answer && (
+        <IconButton icon="retry" label="Regenerate this answer in a new session" small onClick={() => acts.askAgain(turn, turn.prompt)} />
+      )}
+      <IconButton icon="fork" label="Fork: continue from here in a new session" small onClick={() => acts.fork(turn)} />
       <span class="foot-facts">
         <Time at={turn.at} />
         <span>{duration(took)}</span>
         {turn.used && (
-          <span title={`${turn.used.input} read, ${turn.used.output} written`}>
+          <span title={`${turn.used.input} in, ${turn.used.output} out`}>
             {tokens(turn.used.input + turn.used.output)} tokens
           </span>
         )}
@@ -126,7 +133,7 @@ function Foot({ turn, acts }: { turn: Turn; acts: Acts }) {
 }
 
 async function copy(text: string): Promise<void> {
-  tell((await copyText(text)) ? "Copied." : "The browser does not let this page copy.");
+  tell((await copyText(text)) ? "Copied." : "Your browser does not allow copying here.");
 }
 
 function Working({ turn, acts }: { turn: Turn; acts: Acts }) {
@@ -138,7 +145,7 @@ function Working({ turn, acts }: { turn: Turn; acts: Acts }) {
       </span>
       {turn.state === "queued" && (
         <Button small kind="quiet" onClick={() => acts.withdraw(turn)}>
-          Withdraw
+          Cancel
         </Button>
       )}
     </footer>
@@ -146,9 +153,9 @@ function Working({ turn, acts }: { turn: Turn; acts: Acts }) {
 }
 
 function doing(turn: Turn): string {
-  if (turn.state === "queued") return "In line";
-  if (turn.state === "waiting") return "Waits for an answer";
-  if (turn.retrying) return `Asking again: ${turn.retrying}`;
+  if (turn.state === "queued") return turn.steer ? "Given at the next step" : "Queued";
+  if (turn.state === "waiting") return "Waiting for approval";
+  if (turn.retrying) return `Retrying: ${turn.retrying}`;
   const running = turn.items.findLast((item) => item.kind === "call" && item.state === "running");
   const step = turn.step ? ` – step ${turn.step.iteration}${turn.step.most ? ` of at most ${turn.step.most}` : ""}` : "";
   if (running?.kind === "call") return `Running ${running.tool}${step}`;

@@ -8,12 +8,13 @@ import { TextArea } from "../../parts/field";
 import { Icon } from "../../parts/icon";
 import { tokens } from "../../parts/amount";
 import { href, place } from "../../router";
+import { tellFailure } from "../../parts/toast";
 import { useHead } from "../../shell/header";
 import { useAsked } from "../../state/asked";
 import { overhear } from "../../state/activity";
 import { api } from "../../wire/api";
-import type { SessionList } from "../../wire/shapes";
-import { leftOut, percent, piecesOf, type ContextTold } from "./parts";
+import type { ContextResponse, SessionList } from "../../wire/responses";
+import { leftOut, percent, piecesOf } from "./parts";
 import { Sections } from "./sections";
 import "./context.css";
 
@@ -30,13 +31,13 @@ function Choice() {
       {error !== null && <Failure error={error} onRetry={again} />}
       {!answer && error === null && <Loading />}
       {answer?.sessions.length === 0 && (
-        <Empty icon="context" title="There is no session yet.">
-          <a href={href("chat")}>Begin one in the chat</a>
+        <Empty icon="context" title="No sessions yet.">
+          <a href={href("chat")}>Start a chat</a>
         </Empty>
       )}
       {answer && answer.sessions.length > 0 && (
         <>
-          <p class="soft">Of which session?</p>
+          <p class="soft">Choose a session:</p>
           <ul class="context-choice">
             {answer.sessions.map((each) => (
               <li key={each.id}>
@@ -50,21 +51,21 @@ function Choice() {
   );
 }
 
-const ENDS: ReadonlySet<string> = new Set(["done", "stopped", "limit", "error", "cleared", "model_changed"]);
+const ENDS: ReadonlySet<string> = new Set(["done", "stopped", "limit", "error", "cleared", "compacted", "model_changed"]);
 
 function OfSession({ session }: { session: string }) {
   useHead("What the agent sees");
   const [draft, setDraft] = useState("");
   const [prompt, setPrompt] = useState("");
   const path = `/api/sessions/${encodeURIComponent(session)}/context`;
-  const { answer, error, busy, again } = useAsked((signal) => api.get<ContextTold>(path, { prompt }, signal), [session, prompt]);
+  const { answer, error, busy, again } = useAsked((signal) => api.get<ContextResponse>(path, { prompt }, signal), [session, prompt]);
   useEffect(() => overhear((heard) => "session_id" in heard && heard.session_id === session && ENDS.has(heard.type) && again()), [session]);
   return (
     <div class="page" aria-busy={busy}>
       <a class="back" href={href("chat", session)}>
         Back to the session
       </a>
-      <p class="soft">The next request, as it would be made now. No model is asked for this, and tokens are estimates.</p>
+      <p class="soft">The next request, as it would be made now. No model is called; token counts are estimates.</p>
       <form
         class="context-ask"
         onSubmit={(event) => {
@@ -73,20 +74,21 @@ function OfSession({ session }: { session: string }) {
         }}
       >
         <div class="grow">
-          <TextArea label="If you said" rows={2} value={draft} onInput={setDraft} placeholder="Something, to see which memories come to mind" />
+          <TextArea label="Message to try" rows={2} value={draft} onInput={setDraft} placeholder="See which memories it recalls" />
         </div>
         <Button type="submit" disabled={draft.trim() === prompt}>
-          Look
+          Show
         </Button>
+        <Button onClick={() => void api.post(path.replace(/context$/, "compact")).then(again).catch(tellFailure)}>Compact</Button>
       </form>
       {error !== null && <Failure error={error} onRetry={again} />}
-      {!answer && error === null && <Loading what="Putting it together" />}
+      {!answer && error === null && <Loading what="Building the request" />}
       {answer && <Request told={answer} />}
     </div>
   );
 }
 
-function Request({ told }: { told: ContextTold }) {
+function Request({ told }: { told: ContextResponse }) {
   const missing = leftOut(told);
   return (
     <>
@@ -98,8 +100,8 @@ function Request({ told }: { told: ContextTold }) {
       )}
       <Bar told={told} />
       {missing.length > 0 && (
-        <section aria-label="What is left out">
-          <h2 class="context-title">What is left out</h2>
+        <section aria-label="Left out">
+          <h2 class="context-title">Left out</h2>
           <ul class="context-missing">
             {missing.map((words) => (
               <li key={words}>{words}</li>
@@ -114,7 +116,7 @@ function Request({ told }: { told: ContextTold }) {
 
 const WIDE = 1000;
 
-function Bar({ told }: { told: ContextTold }) {
+function Bar({ told }: { told: ContextResponse }) {
   const pieces = piecesOf(told.shares, told.window);
   const share = told.window ? told.total / told.window : null;
   return (
@@ -122,7 +124,7 @@ function Bar({ told }: { told: ContextTold }) {
       <p>
         About <strong>{told.total.toLocaleString("en")}</strong> tokens
         {told.window !== null && ` of ${told.window.toLocaleString("en")} (${percent(share ?? 0)})`} for <span class="mono">{told.model || "no model"}</span>.
-        {told.window === null && <span class="soft"> How many the model holds is not known.</span>}
+        {told.window === null && <span class="soft"> The context window of the model is unknown.</span>}
       </p>
       <svg viewBox={`0 0 ${WIDE} 10`} preserveAspectRatio="none" aria-hidden="true">
         {pieces.map((piece) => (

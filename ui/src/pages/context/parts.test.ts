@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
+import type { ContextMessage, ContextTool, MessageForm } from "../../wire/responses";
 import { leftOut, mannerOf, percent, piecesOf } from "./parts";
 
-const SHARES = { instructions: 100, memories: 0, history: 200, prompt: 0, tools: 100, protocol: 0 };
+const SHARES = { instructions: 100, memories: 0, block: 0, history: 200, prompt: 0, tools: 100, protocol: 0 };
 
 describe("the next request", () => {
   it("is stacked within the model's window, with what is free at the end", () => {
@@ -28,8 +29,8 @@ describe("the next request", () => {
   });
 
   it("says what is left out", () => {
-    const message = (shown: string) => ({ role: "user", text: "", tokens: 1, shown, reason: "" });
-    const tool = (state: string) => ({ name: "x", kind: "built_in", tokens: 1, state });
+    const message = (shown: MessageForm): ContextMessage => ({ role: "user", text: "", tokens: 1, shown, reason: "" });
+    const tool = (state: ContextTool["state"]): ContextTool => ({ name: "x", kind: "built_in", tokens: 1, state });
     expect(
       leftOut({ history: [message("whole"), message("line"), message("left_out")], tools: [tool("left_out"), tool("offered")], earlier: 2, degraded: "" }),
     ).toEqual([

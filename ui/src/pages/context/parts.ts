@@ -1,32 +1,17 @@
 /** The next request by its parts. Pure. */
 
-/** The next request, as the server tells it. */
-export interface ContextTold {
-  session_id: string;
-  model: string;
-  window: number | null;
-  prompt: string;
-  instructions: { source: string; text: string; tokens: number }[];
-  memories: { id: number; kind: string; trust: string; source: string; session_id: string | null; at: string; text: string; tokens: number }[];
-  degraded: string;
-  earlier: number;
-  history: { role: string; text: string; tokens: number; shown: string; reason: string }[];
-  tools: { name: string; kind: string; tokens: number; state: string }[];
-  shares: Shares;
-  total: number;
-  problem: string;
-}
+import type { ContextResponse, ContextShares } from "../../wire/responses";
 
-export type ShareName = "instructions" | "memories" | "history" | "prompt" | "tools" | "protocol";
-export type Shares = Record<ShareName, number>;
+export type ShareName = keyof ContextShares;
 
 export const SHARES: readonly { name: ShareName; title: string }[] = [
   { name: "instructions", title: "Instructions" },
   { name: "tools", title: "Tools" },
   { name: "memories", title: "Memories" },
+  { name: "block", title: "Left-out turns" },
   { name: "history", title: "History" },
   { name: "prompt", title: "New message" },
-  { name: "protocol", title: "Around it" },
+  { name: "protocol", title: "Overhead" },
 ];
 
 /** A piece of the stacked bar: where it begins and how long it is, of 1. */
@@ -39,7 +24,7 @@ export interface Piece {
 }
 
 /** The pieces of the bar. Its whole is the model's window, if that is known and holds them. */
-export function piecesOf(shares: Shares, window: number | null): Piece[] {
+export function piecesOf(shares: ContextShares, window: number | null): Piece[] {
   const total = SHARES.reduce((sum, { name }) => sum + shares[name], 0);
   const whole = Math.max(total, window ?? 0, 1);
   let reached = 0;
@@ -69,7 +54,6 @@ const MANNERS: Record<string, string> = {
 };
 
 const REASONS: Record<string, string> = {
-  bounds: "because of the bounds of history in the settings",
   window: "because the model's window is full",
 };
 
@@ -80,7 +64,7 @@ export function mannerOf(shown: string, reason: string): string {
 }
 
 /** What the model does not get, in sentences. */
-export function leftOut(told: Pick<ContextTold, "history" | "tools" | "earlier" | "degraded">): string[] {
+export function leftOut(told: Pick<ContextResponse, "history" | "tools" | "earlier" | "degraded">): string[] {
   const gone = told.history.filter((each) => mannerOf(each.shown, "") === "left out").length;
   const cut = told.history.filter((each) => !["", "left out"].includes(mannerOf(each.shown, ""))).length;
   const tools = told.tools.filter((each) => each.state === "left_out").length;

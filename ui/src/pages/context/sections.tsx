@@ -5,9 +5,10 @@ import { tokens } from "../../parts/amount";
 import { Tag } from "../../parts/tag";
 import { Time } from "../../parts/time";
 import { href } from "../../router";
-import { mannerOf, type ContextTold } from "./parts";
+import type { ContextResponse } from "../../wire/responses";
+import { mannerOf } from "./parts";
 
-export function Sections({ told }: { told: ContextTold }) {
+export function Sections({ told }: { told: ContextResponse }) {
   return (
     <>
       <Section title="Instructions" count={told.shares.instructions} empty="There are none.">
@@ -15,7 +16,7 @@ export function Sections({ told }: { told: ContextTold }) {
           <Fold key={part.source} name={SOURCES[part.source] ?? part.source} size={part.tokens} text={part.text} />
         ))}
       </Section>
-      <Section title="Memories that come to mind" count={told.shares.memories} empty="Nothing comes to mind. Say something above, and see.">
+      <Section title="Recalled memories" count={told.shares.memories} empty="None recalled. Enter a message above to try.">
         {told.memories.map((memory) => (
           <Fold
             key={memory.id}
@@ -31,7 +32,12 @@ export function Sections({ told }: { told: ContextTold }) {
           />
         ))}
       </Section>
-      <Section title="History" count={told.shares.history} empty="Nothing was said before.">
+      {told.block && (
+        <Section title="In place of left-out turns" count={told.shares.block} empty="">
+          <Fold name="Tasks, files, summaries and lines" size={told.shares.block} text={told.block} />
+        </Section>
+      )}
+      <Section title="History" count={told.shares.history} empty="No earlier messages.">
         {told.history.map((message, index) => {
           const manner = mannerOf(message.shown, message.reason);
           return (
@@ -51,7 +57,7 @@ export function Sections({ told }: { told: ContextTold }) {
           <Fold name={told.prompt} size={told.shares.prompt} text={told.prompt} />
         </Section>
       )}
-      <Section title="Tools" count={told.shares.tools} empty="None is offered.">
+      <Section title="Tools" count={told.shares.tools} empty="None.">
         <ul class="context-tools">
           {told.tools.map((tool) => (
             <li key={tool.name} class={tool.state === "left_out" ? "soft" : undefined}>
@@ -69,7 +75,7 @@ export function Sections({ told }: { told: ContextTold }) {
   );
 }
 
-const SOURCES: Record<string, string> = { base: "What every agent is told", client: "What a program brings along" };
+const SOURCES: Record<string, string> = { base: "Base instructions", client: "From the client", rules: "Pinned rules" };
 const ROLES: Record<string, string> = { user: "You", assistant: "Agent", tool: "Tool", system: "System" };
 
 function Section(props: { title: string; count: number; empty: string; children: ComponentChildren }) {

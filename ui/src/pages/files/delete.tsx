@@ -3,10 +3,10 @@
 import { Confirm } from "../../parts/dialog";
 import { tell, tellFailure } from "../../parts/toast";
 import { api } from "../../wire/api";
-import type { FileTold } from "../../wire/shapes";
+import type { FileResponse } from "../../wire/responses";
 import { nameOf } from "./paths";
 
-export function Delete({ file, onClose, onDone }: { file: FileTold; onClose: () => void; onDone: () => void }) {
+export function Delete({ file, onClose, onDone }: { file: FileResponse; onClose: () => void; onDone: () => void }) {
   const name = nameOf(file.path);
   const remove = async () => {
     try {
@@ -19,7 +19,7 @@ export function Delete({ file, onClose, onDone }: { file: FileTold; onClose: () 
   };
   return (
     <Confirm title={`Delete ${name}?`} action="Delete" danger onConfirm={() => void remove()} onClose={onClose}>
-      <p>{file.folder ? "Only an empty folder can be deleted." : "The agent loses it, too, and nothing brings it back."}</p>
+      <p>{file.folder ? "Only an empty folder can be deleted." : "This deletes it for the agent, too. It cannot be undone."}</p>
     </Confirm>
   );
 }

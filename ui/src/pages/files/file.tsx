@@ -6,12 +6,12 @@ import { Button } from "../../parts/button";
 import { Icon } from "../../parts/icon";
 import { go } from "../../router";
 import { fileAddress } from "../../wire/api";
-import type { FileTold } from "../../wire/shapes";
+import type { FileResponse } from "../../wire/responses";
 import { Delete } from "./delete";
 import { folderOf, nameOf } from "./paths";
 import { Preview } from "./preview";
 
-export function FileView({ file }: { file: FileTold }) {
+export function FileView({ file }: { file: FileResponse }) {
   const [leaving, setLeaving] = useState(false);
   const folder = folderOf(file.path);
   const back = () => go("files", ...(folder ? folder.split("/") : []));

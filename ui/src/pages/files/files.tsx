@@ -25,7 +25,7 @@ function Place({ path }: { path: string }) {
     <div class="page">
       <Trail path={path} />
       {error !== null && <Failure error={error} onRetry={again} />}
-      {!answer && error === null && <Loading what="Looking into the folder" />}
+      {!answer && error === null && <Loading what="Loading" />}
       {answer?.kind === "folder" && error === null && (
         <Folder path={path} files={answer.files} truncated={answer.truncated} onChange={again} />
       )}

@@ -7,14 +7,14 @@ import { Empty } from "../../parts/empty";
 import { Icon } from "../../parts/icon";
 import { href } from "../../router";
 import { fileAddress } from "../../wire/api";
-import type { FileTold } from "../../wire/shapes";
+import type { FileResponse } from "../../wire/responses";
 import { Delete } from "./delete";
 import { nameOf, sorted } from "./paths";
 import { Replace, Uploads, useUploads } from "./uploads";
 
 interface Shape {
   path: string;
-  files: readonly FileTold[];
+  files: readonly FileResponse[];
   truncated: boolean;
   onChange: () => void;
 }
@@ -22,7 +22,7 @@ interface Shape {
 export function Folder({ path, files, truncated, onChange }: Shape) {
   const uploads = useUploads(path, files, onChange);
   const [over, setOver] = useState(0);
-  const [leaving, setLeaving] = useState<FileTold | null>(null);
+  const [leaving, setLeaving] = useState<FileResponse | null>(null);
   const chooser = useRef<HTMLInputElement>(null);
   const dropped = (event: DragEvent) => {
     event.preventDefault();
@@ -57,8 +57,8 @@ export function Folder({ path, files, truncated, onChange }: Shape) {
       </div>
       <Uploads uploads={uploads} />
       {files.length === 0 ? (
-        <Empty icon="files" title={path ? "This folder is empty." : "There are no files yet."}>
-          <p>Drop files here, or upload them. What the agent writes stands here, too.</p>
+        <Empty icon="files" title={path ? "This folder is empty." : "No files yet."}>
+          <p>Drop files here or upload them. Files that the agent writes appear here, too.</p>
         </Empty>
       ) : (
         <ul class="rows">
@@ -75,7 +75,7 @@ export function Folder({ path, files, truncated, onChange }: Shape) {
   );
 }
 
-function summary(files: readonly FileTold[]): string {
+function summary(files: readonly FileResponse[]): string {
   const plain = files.filter((file) => !file.folder);
   const folders = files.length - plain.length;
   const size = plain.reduce((sum, file) => sum + file.size, 0);
@@ -86,7 +86,7 @@ function summary(files: readonly FileTold[]): string {
   return words.filter(Boolean).join(", ");
 }
 
-function Line({ file, onDelete }: { file: FileTold; onDelete: () => void }) {
+function Line({ file, onDelete }: { file: FileResponse; onDelete: () => void }) {
   const name = nameOf(file.path);
   return (
     <li class="file">

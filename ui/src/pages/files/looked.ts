@@ -1,10 +1,10 @@
 /** What a path of the workspace is: a folder with what is in it, or a file. */
 
 import { api } from "../../wire/api";
-import type { FileList, FileTold } from "../../wire/shapes";
+import type { FileList, FileResponse } from "../../wire/responses";
 import { folderOf } from "./paths";
 
-export type Looked = { kind: "folder"; files: FileTold[]; truncated: boolean } | { kind: "file"; file: FileTold };
+export type Looked = { kind: "folder"; files: FileResponse[]; truncated: boolean } | { kind: "file"; file: FileResponse };
 
 const list = (path: string, signal: AbortSignal) => api.get<FileList>("/api/files", { path: path || "." }, signal);
 

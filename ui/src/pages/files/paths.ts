@@ -1,6 +1,6 @@
 /** Paths of the workspace. Pure. */
 
-import type { FileTold } from "../../wire/shapes";
+import type { FileResponse } from "../../wire/responses";
 
 /** The last part of a path. */
 export function nameOf(path: string): string {
@@ -18,7 +18,7 @@ export function below(folder: string, name: string): string {
 }
 
 /** Folders first, then by name, as people sort: 2 before 10. */
-export function sorted(files: readonly FileTold[]): FileTold[] {
+export function sorted(files: readonly FileResponse[]): FileResponse[] {
   const names = new Intl.Collator("en", { numeric: true });
   return [...files].sort(
     (one, other) => Number(other.folder) - Number(one.folder) || names.compare(nameOf(one.path), nameOf(other.path)),

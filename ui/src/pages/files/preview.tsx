@@ -12,29 +12,29 @@ import { gridOf, type Grid } from "../../parts/tables";
 import { Tabs } from "../../parts/tabs";
 import { useAsked } from "../../state/asked";
 import { beginning } from "../../wire/beginning";
-import type { FileTold } from "../../wire/shapes";
+import type { FileResponse } from "../../wire/responses";
 import { languageOf, lookingAt, textOf } from "./paths";
 
 const MOST = 256 << 10;
 const ROWS = 500;
 
-export function Preview({ file }: { file: FileTold }) {
+export function Preview({ file }: { file: FileResponse }) {
   if (lookingAt(file.path) === "picture") {
-    const otherwise = <p class="soft">This is no picture that can be shown. Download it to see what it is.</p>;
+    const otherwise = <p class="soft">This picture cannot be shown. Download it to open it.</p>;
     return <Picture path={file.path} otherwise={otherwise} />;
   }
   return <Words file={file} />;
 }
 
-function Words({ file }: { file: FileTold }) {
+function Words({ file }: { file: FileResponse }) {
   const { answer, error, again } = useAsked((signal) => beginning(file.path, MOST, signal), [file.path]);
   if (error !== null) return <Failure error={error} onRetry={again} />;
-  if (!answer) return <Loading what="Reading the file" />;
+  if (!answer) return <Loading what="Loading" />;
   const text = textOf(answer.bytes, answer.cut);
   if (text === null) {
     return (
-      <Empty icon="files" title="This is no text.">
-        <p>It cannot be shown here. Download it to open it with another program.</p>
+      <Empty icon="files" title="No preview.">
+        <p>Download the file to open it with another program.</p>
       </Empty>
     );
   }

@@ -6,8 +6,8 @@ import { Button, IconButton } from "../../parts/button";
 import { Dialog } from "../../parts/dialog";
 import { tell, tellFailure } from "../../parts/toast";
 import { ApiFailure } from "../../wire/api";
-import type { FileTold } from "../../wire/shapes";
 import { send } from "../../wire/upload";
+import type { FileResponse } from "../../wire/responses";
 import { below, nameOf } from "./paths";
 
 /** Bytes of the largest file that the server takes. */
@@ -32,7 +32,7 @@ export interface Uploading {
 let count = 0;
 
 /** Put files into a folder; those whose names are taken are asked about first. */
-export function useUploads(folder: string, there: readonly FileTold[], onDone: () => void): Uploading {
+export function useUploads(folder: string, there: readonly FileResponse[], onDone: () => void): Uploading {
   const [ways, setWays] = useState<readonly Way[]>([]);
   const [doubted, setDoubted] = useState<readonly File[]>([]);
   const shown = useRef(true);
@@ -40,7 +40,7 @@ export function useUploads(folder: string, there: readonly FileTold[], onDone: (
 
   const start = async (file: File) => {
     if (file.size > LARGEST) {
-      tellFailure(new ApiFailure("too_large", `${file.name} is too large.`, `At most ${bytes(LARGEST)} are taken.`, 0));
+      tellFailure(new ApiFailure("too_large", `${file.name} is too large.`, `The limit is ${bytes(LARGEST)}.`, 0));
       return;
     }
     count += 1;
@@ -78,7 +78,7 @@ export function useUploads(folder: string, there: readonly FileTold[], onDone: (
 export function Uploads({ uploads }: { uploads: Uploading }) {
   if (uploads.ways.length === 0) return null;
   return (
-    <ul class="ways" aria-label="On their way">
+    <ul class="ways" aria-label="Uploading">
       {uploads.ways.map((way) => (
         <li key={way.key} class="way">
           <span class="clip grow">{way.name}</span>
@@ -98,7 +98,7 @@ export function Replace({ uploads }: { uploads: Uploading }) {
   const one = doubted.length === 1;
   const actions = (
     <>
-      <Button onClick={uploads.drop}>Keep what is there</Button>
+      <Button onClick={uploads.drop}>Keep existing</Button>
       <Button kind="main" onClick={uploads.replace}>
         Replace
       </Button>
@@ -107,7 +107,7 @@ export function Replace({ uploads }: { uploads: Uploading }) {
   const title = one ? `Replace ${doubted[0]!.name}?` : `Replace ${doubted.length} files?`;
   return (
     <Dialog title={title} onClose={uploads.drop} actions={actions}>
-      <p>{one ? "A file of this name is there already." : "Files of these names are there already:"}</p>
+      <p>{one ? "A file with this name already exists." : "Files with these names already exist:"}</p>
       {!one && (
         <ul class="taken">
           {doubted.map((file) => (

@@ -11,10 +11,10 @@ import { useHead } from "../../shell/header";
 import { useAsked } from "../../state/asked";
 import { useFresh } from "../../state/fresh";
 import { api } from "../../wire/api";
+import type { MemoryResponse, MemoryShown } from "../../wire/responses";
 import { Forget } from "./forget";
 import { Provenance } from "./provenance";
 import { Marks, MemoryRow } from "./row";
-import type { MemoryShown, MemoryTold } from "./shapes";
 import { changed, changes } from "./undo";
 import { Correct } from "./write";
 
@@ -32,26 +32,26 @@ export function Detail({ number }: { number: string }) {
         All memories
       </a>
       {error !== null && <Failure error={error} onRetry={again} />}
-      {!answer && error === null && <Loading what="Remembering" />}
+      {!answer && error === null && <Loading what="Loading" />}
       {answer && error === null && (
         <>
           <Words memory={answer.memory} />
           <Provenance memory={answer.memory} />
-          <Others title="What it replaced" memories={answer.history} />
-          <Others title="What it was made of" memories={answer.origins} />
-          <Others title="What was derived from it" memories={answer.derived} />
+          <Others title="Replaces" memories={answer.history} />
+          <Others title="Made from" memories={answer.origins} />
+          <Others title="Derived memories" memories={answer.derived} />
         </>
       )}
     </>
   );
 }
 
-function Words({ memory }: { memory: MemoryTold }) {
+function Words({ memory }: { memory: MemoryResponse }) {
   const [dialog, setDialog] = useState<"correct" | "forget" | null>(null);
   const enable = async () => {
     try {
       await api.patch(`/api/memory/${memory.id}`, { enabled: !memory.enabled });
-      tell(memory.enabled ? "Switched off: nothing brings it to mind." : "It is in use again.");
+      tell(memory.enabled ? "Memory switched off. It will not be recalled." : "Memory switched on.");
       changed();
     } catch (error) {
       tellFailure(error);
@@ -84,7 +84,7 @@ function Words({ memory }: { memory: MemoryTold }) {
   );
 }
 
-function Others({ title, memories }: { title: string; memories: readonly MemoryTold[] }) {
+function Others({ title, memories }: { title: string; memories: readonly MemoryResponse[] }) {
   if (memories.length === 0) return null;
   return (
     <section aria-label={title}>

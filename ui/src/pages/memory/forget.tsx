@@ -9,8 +9,8 @@ import { Field, Select } from "../../parts/field";
 import { tellFailure } from "../../parts/toast";
 import { useAsked } from "../../state/asked";
 import { api } from "../../wire/api";
+import type { Forgotten, MemoryResponse } from "../../wire/responses";
 import { KINDS } from "./said";
-import type { Forgotten, MemoryTold } from "./shapes";
 import { wasForgotten } from "./undo";
 
 const SHOWN = 50;
@@ -21,7 +21,7 @@ type Meant = { ids: number[] } | { query?: string; kind?: string; source?: strin
 
 interface Shape {
   /** The one that is meant; without it, it is asked which. */
-  memory?: MemoryTold;
+  memory?: MemoryResponse;
   onClose: () => void;
   onDone?: () => void;
 }
@@ -42,18 +42,18 @@ function Choose({ onChoose, onClose }: { onChoose: (meant: Meant) => void; onClo
     <>
       <Button onClick={onClose}>Cancel</Button>
       <Button kind="main" disabled={Object.keys(meant).length === 0} onClick={() => onChoose(meant)}>
-        Show what would go
+        Preview
       </Button>
     </>
   );
   return (
     <Dialog title="Forget memories" onClose={onClose} actions={actions}>
       <div class="stack">
-        <Field label="With all of these words" value={query} onInput={setQuery} maxLength={1000} />
+        <Field label="Containing all of these words" value={query} onInput={setQuery} maxLength={1000} />
         <Select label="Of this kind" value={kind} options={kinds} onChange={setKind} />
         <Field
           label="From this source"
-          hint="As a memory tells it, such as an address of the web."
+          hint="As shown on a memory, such as a web address."
           value={source}
           onInput={setSource}
           maxLength={1000}
@@ -96,8 +96,8 @@ function Preview({ meant, onBack, onClose, onDone }: Previewed) {
   return (
     <Dialog title={count > 1 ? `Forget ${count} memories?` : "Forget this?"} onClose={onClose} actions={actions}>
       {error !== null && <Failure error={error} />}
-      {!answer && error === null && <Loading what="Looking what would go" />}
-      {answer && (count === 0 ? <p>Nothing is like that: nothing would go.</p> : <Going forgotten={answer} />)}
+      {!answer && error === null && <Loading what="Searching" />}
+      {answer && (count === 0 ? <p>No memories match.</p> : <Going forgotten={answer} />)}
     </Dialog>
   );
 }
@@ -107,7 +107,7 @@ function Going({ forgotten }: { forgotten: Forgotten }) {
   const more = memories.length - SHOWN;
   return (
     <div class="stack">
-      <ul class="rows going" tabIndex={0} aria-label="What would go">
+      <ul class="rows going" tabIndex={0} aria-label="Memories to forget">
         {memories.slice(0, SHOWN).map((memory) => (
           <li key={memory.id} class="going-one">
             {memory.content}

@@ -4,16 +4,16 @@ import type { ComponentChildren } from "preact";
 import { moment } from "../../parts/moment";
 import { href } from "../../router";
 import { useTitles } from "../../state/session_titles";
+import type { MemoryResponse } from "../../wire/responses";
 import { scopeWords, trustLook } from "./said";
-import type { MemoryTold } from "./shapes";
 
-export function Provenance({ memory }: { memory: MemoryTold }) {
+export function Provenance({ memory }: { memory: MemoryResponse }) {
   const titleOf = useTitles();
   const { session_id: session, superseded_by: newer } = memory;
   return (
-    <section aria-label="Where it comes from">
+    <section aria-label="Source">
       <header class="section-head">
-        <h2>Where it comes from</h2>
+        <h2>Source</h2>
       </header>
       <dl class="facts">
         <Fact name="Said by">
@@ -26,17 +26,17 @@ export function Provenance({ memory }: { memory: MemoryTold }) {
             <a href={href("chat", session)}>{titleOf(session)}</a>
           </Fact>
         )}
-        <Fact name="Known to">{scopeWords(memory.scope)}</Fact>
+        <Fact name="Visible to">{scopeWords(memory.scope)}</Fact>
         <Fact name="When">{moment(memory.event_at)}</Fact>
         <Fact name="Written">{moment(memory.recorded_at)}</Fact>
         {memory.seen > 1 && <Fact name="Heard">{memory.seen} times</Fact>}
-        {memory.valid_to && <Fact name="True until">{moment(memory.valid_to)}</Fact>}
+        {memory.valid_to && <Fact name="Valid until">{moment(memory.valid_to)}</Fact>}
         {newer !== null && (
           <Fact name="Replaced by">
             <a href={href("memory", String(newer))}>Memory #{newer}</a>
           </Fact>
         )}
-        {memory.expires_at && <Fact name="Goes by itself">{moment(memory.expires_at)}</Fact>}
+        {memory.expires_at && <Fact name="Expires">{moment(memory.expires_at)}</Fact>}
       </dl>
     </section>
   );

@@ -9,10 +9,10 @@ import { useAsked } from "../../state/asked";
 import { useFresh } from "../../state/fresh";
 import { useTitles } from "../../state/session_titles";
 import { api } from "../../wire/api";
+import type { MemoryList, MemoryStats } from "../../wire/responses";
 import { Forget } from "./forget";
 import { MemoryRow } from "./row";
 import { KINDS, statsWords, TRUSTS } from "./said";
-import type { MemoryList, MemoryStats } from "./shapes";
 import { changes } from "./undo";
 import { Write } from "./write";
 
@@ -24,7 +24,7 @@ const TELLING: ReadonlySet<string> = new Set(["done", "tool_result", "catch_up"]
 
 const kinds = [{ value: "", label: "All kinds" }, ...Object.entries(KINDS).map(([value, label]) => ({ value, label }))];
 const trusts = [
-  { value: "", label: "Anybody" },
+  { value: "", label: "Anyone" },
   ...Object.entries(TRUSTS).map(([value, { words }]) => ({ value, label: words })),
 ];
 
@@ -51,7 +51,7 @@ export function Remembered() {
         <Stats />
         <div class="row">
           <Button icon="plus" kind="main" onClick={() => setDialog("write")}>
-            Remember something
+            Add a memory
           </Button>
           <Button icon="trash" onClick={() => setDialog("forget")}>
             Forget…
@@ -59,22 +59,22 @@ export function Remembered() {
         </div>
       </div>
       <div class="memory-filters">
-        <Search label="Search what is remembered" value={words} onInput={setWords} />
+        <Search label="Search memories" value={words} onInput={setWords} />
         <Select label="Kind" value={kind} options={kinds} onChange={setKind} />
         <Select label="Said by" value={trust} options={trusts} onChange={setTrust} />
       </div>
       {!asked && (
         <label class="row small soft">
           <input type="checkbox" checked={history} onChange={(event) => setHistory(event.currentTarget.checked)} />
-          Also what newer words have replaced
+          Show superseded memories
         </label>
       )}
       {answer?.degraded && <p class="soft small">Only a part of the search was available: {answer.degraded}</p>}
       {error !== null && <Failure error={error} onRetry={again} />}
-      {!answer && error === null && <Loading what="Remembering" />}
+      {!answer && error === null && <Loading what="Loading" />}
       {answer && shown.length === 0 && !filtered && <None />}
       {answer && shown.length === 0 && filtered && (
-        <p class="soft">{busy ? "Searching…" : "Nothing like that is remembered."}</p>
+        <p class="soft">{busy ? "Searching…" : "No memories found."}</p>
       )}
       {shown.length > 0 && (
         <ul class="rows" aria-label="Memories" aria-busy={busy}>
@@ -111,8 +111,8 @@ function Stats() {
 
 function None() {
   return (
-    <Empty icon="memory" title="Nothing is remembered yet.">
-      <p>The agent remembers what was said in its sessions. Facts that it shall always know can be written here.</p>
+    <Empty icon="memory" title="No memories yet.">
+      <p>The agent remembers what is said in its sessions. You can also add facts here.</p>
     </Empty>
   );
 }

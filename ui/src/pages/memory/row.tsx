@@ -3,11 +3,11 @@
 import { Tag } from "../../parts/tag";
 import { Time } from "../../parts/time";
 import { href } from "../../router";
+import type { MemoryFound, MemoryResponse } from "../../wire/responses";
 import { kindWords, trustLook, whyWords } from "./said";
-import type { MemoryFound, MemoryTold } from "./shapes";
 
 interface Shape {
-  memory: MemoryTold | MemoryFound;
+  memory: MemoryResponse | MemoryFound;
   titleOf?: (id: string) => string;
 }
 
@@ -32,19 +32,19 @@ export function MemoryRow({ memory, titleOf }: Shape) {
   );
 }
 
-function inUse(memory: MemoryTold): boolean {
+function inUse(memory: MemoryResponse): boolean {
   return memory.enabled && memory.valid_to === null;
 }
 
 /** What a memory is, in tags. */
-export function Marks({ memory }: { memory: MemoryTold }) {
+export function Marks({ memory }: { memory: MemoryResponse }) {
   const trust = trustLook(memory.trust);
   return (
     <>
       <Tag>{kindWords(memory.kind)}</Tag>
       <Tag tone={trust.tone}>{trust.words}</Tag>
       {!memory.enabled && <Tag tone="warn">switched off</Tag>}
-      {memory.valid_to !== null && <Tag tone="warn">no longer true</Tag>}
+      {memory.valid_to !== null && <Tag tone="warn">superseded</Tag>}
     </>
   );
 }
@@ -53,7 +53,7 @@ function Why({ score, why }: { score: number; why: Readonly<Record<string, numbe
   const words = whyWords(why);
   return (
     <div class="meter">
-      <progress value={score} max={1} aria-label="How well it fits" />
+      <progress value={score} max={1} aria-label="Relevance" />
       <span>
         {score.toFixed(2)}
         {words && `: ${words}`}

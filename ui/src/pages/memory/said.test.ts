@@ -3,14 +3,14 @@ import { ApiFailure } from "../../wire/api";
 import { similarIn, statsWords, whyWords } from "./said";
 
 test("the parts of a search are told, the most first, and none that gave nothing", () => {
-  expect(whyWords({ recent: 0.1, meaning: 0.5, cosine: -0.07, telling: 0.002 })).toBe("meaning 0.50, recent 0.10");
+  expect(whyWords({ recent: 0.1, meaning: 0.5, cosine: -0.07, telling: 0.2 })).toBe("meaning 0.50, recent 0.10");
 });
 
 test("how much is remembered is one line", () => {
   const stats = { embedder: null, counts: { fact: 2, note: 0, lesson: 1 }, spaces: {}, missing: 0, trash: 4 };
 
   expect(statsWords(stats)).toBe(
-    "3 memories (fact 2, lesson 1); found by words, since no model for meaning is set; 4 forgotten ones could be brought back.",
+    "3 memories (fact 2, lesson 1); keyword search only, since no embedding model is set; 4 forgotten, can be restored.",
   );
 });
 

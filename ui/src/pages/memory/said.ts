@@ -2,7 +2,7 @@
 
 import type { Tone } from "../../parts/tag";
 import { ApiFailure } from "../../wire/api";
-import type { MemoryStats, MemoryTold } from "./shapes";
+import type { MemoryResponse, MemoryStats } from "../../wire/responses";
 
 /** What sorts of things are remembered. */
 export const KINDS: Readonly<Record<string, string>> = {
@@ -38,11 +38,13 @@ export function scopeWords(scope: string): string {
 }
 
 const LEAST = 0.01;
+/** Parts that say nothing to a person. */
+const INTERNAL: ReadonlySet<string> = new Set(["telling", "beside"]);
 
 /** What each part of a search gave, the most first: "words 0.62, meaning 0.31"; next to nothing is nothing. */
 export function whyWords(why: Readonly<Record<string, number>>): string {
   return Object.entries(why)
-    .filter(([, share]) => share >= LEAST)
+    .filter(([part, share]) => share >= LEAST && !INTERNAL.has(part))
     .sort(([, one], [, other]) => other - one)
     .map(([part, share]) => `${part.replaceAll("_", " ")} ${share.toFixed(2)}`)
     .join(", ");
@@ -57,16 +59,16 @@ export function statsWords(stats: MemoryStats): string {
     .map(([kind, count]) => `${kindWords(kind).toLowerCase()} ${count}`);
   const parts = [
     `${total} ${total === 1 ? "memory" : "memories"}${kinds.length > 0 ? ` (${kinds.join(", ")})` : ""}`,
-    stats.embedder === null ? "found by words, since no model for meaning is set" : "found by words and meaning",
-    stats.missing > 0 && `${stats.missing} wait for their vector`,
-    stats.trash > 0 && `${stats.trash} forgotten ones could be brought back`,
+    stats.embedder === null ? "keyword search only, since no embedding model is set" : "keyword and semantic search",
+    stats.missing > 0 && `${stats.missing} not indexed yet`,
+    stats.trash > 0 && `${stats.trash} forgotten, can be restored`,
   ];
   return `${parts.filter(Boolean).join("; ")}.`;
 }
 
 /** The memories that a refusal names since they are similar; null for any other failure. */
-export function similarIn(error: unknown): MemoryTold[] | null {
+export function similarIn(error: unknown): MemoryResponse[] | null {
   if (!(error instanceof ApiFailure) || error.code !== "similar") return null;
   const { memories } = error.told as { memories?: unknown };
-  return Array.isArray(memories) ? (memories as MemoryTold[]) : null;
+  return Array.isArray(memories) ? (memories as MemoryResponse[]) : null;
 }

@@ -6,7 +6,7 @@ import { Button, IconButton } from "../../parts/button";
 import { Icon } from "../../parts/icon";
 import { tell, tellFailure } from "../../parts/toast";
 import { api } from "../../wire/api";
-import type { Forgotten, MemoryTold } from "./shapes";
+import type { Forgotten, MemoryRemembered } from "../../wire/responses";
 
 const gone = signal<Forgotten | null>(null);
 
@@ -31,9 +31,9 @@ export function Undo() {
   const undo = async () => {
     setBusy(true);
     try {
-      const back = await api.post<{ memories: MemoryTold[] }>(`/api/memory/undo/${encodeURIComponent(forgotten.batch ?? "")}`);
+      const back = await api.post<MemoryRemembered>(`/api/memory/undo/${encodeURIComponent(forgotten.batch ?? "")}`);
       gone.value = null;
-      tell(back.memories.length === 1 ? "It is remembered again." : `${back.memories.length} are remembered again.`);
+      tell(back.memories.length === 1 ? "Restored." : `${back.memories.length} are remembered again.`);
       changed();
     } catch (error) {
       tellFailure(error);

@@ -8,8 +8,8 @@ import { Select, TextArea } from "../../parts/field";
 import { tell } from "../../parts/toast";
 import { go, href } from "../../router";
 import { api } from "../../wire/api";
+import type { MemoryResponse, MemoryWritten } from "../../wire/responses";
 import { KINDS, similarIn } from "./said";
-import type { MemoryTold, MemoryWritten } from "./shapes";
 import { changed } from "./undo";
 
 const LONGEST = 100_000;
@@ -42,11 +42,11 @@ export function Write({ onClose }: { onClose: () => void }) {
     </>
   );
   return (
-    <Dialog title="Remember something" onClose={onClose} actions={actions}>
+    <Dialog title="Add a memory" onClose={onClose} actions={actions}>
       <div class="stack">
         <TextArea
-          label="What shall be remembered?"
-          hint="A sentence that is true by itself: “The invoices are in the folder accounts.”"
+          label="Memory"
+          hint="A complete sentence, such as “The invoices are in the folder accounts.”"
           value={content}
           maxLength={LONGEST}
           onInput={setContent}
@@ -60,7 +60,7 @@ export function Write({ onClose }: { onClose: () => void }) {
 }
 
 /** A dialog in which a memory is corrected; the old words stay as its history. */
-export function Correct({ memory, onClose }: { memory: MemoryTold; onClose: () => void }) {
+export function Correct({ memory, onClose }: { memory: MemoryResponse; onClose: () => void }) {
   const [content, setContent] = useState(memory.content);
   const { error, busy, attempt } = useWriting(onClose);
   const known = similarIn(error);
@@ -89,8 +89,8 @@ export function Correct({ memory, onClose }: { memory: MemoryTold; onClose: () =
     <Dialog title={`Correct memory #${memory.id}`} onClose={onClose} actions={actions}>
       <div class="stack">
         <TextArea
-          label="What is true instead?"
-          hint="The old words are kept as history, and nothing brings them to mind any more."
+          label="Corrected memory"
+          hint="The old version is kept as history and no longer recalled."
           rows={6}
           value={content}
           maxLength={LONGEST}
@@ -111,7 +111,7 @@ function useWriting(onClose: () => void) {
     setBusy(true);
     work
       .then(({ status, memory }) => {
-        tell(status === "merged" ? "The same was known already." : "It is remembered.");
+        tell(status === "merged" ? "This is already remembered." : "Memory saved.");
         changed();
         onClose();
         go("memory", String(memory.id));
@@ -123,15 +123,15 @@ function useWriting(onClose: () => void) {
 }
 
 interface Shape {
-  known: readonly MemoryTold[];
+  known: readonly MemoryResponse[];
   busy: boolean;
-  onReplace?: (old: MemoryTold) => void;
+  onReplace?: (old: MemoryResponse) => void;
 }
 
 function Similar({ known, busy, onReplace }: Shape) {
   return (
     <div role="alert">
-      <p>Nothing was written: something similar is known.</p>
+      <p>Not saved: there are similar memories.</p>
       <ul class="rows similar">
         {known.map((memory) => (
           <li key={memory.id} class="similar-one">

@@ -11,24 +11,25 @@ import { Tag } from "../../parts/tag";
 import { tell } from "../../parts/toast";
 import { useAsked } from "../../state/asked";
 import { api } from "../../wire/api";
-import { read, sections, shown, type Setting } from "./values";
+import type { SettingList, SettingResponse } from "../../wire/responses";
+import { read, sections, shown } from "./values";
 
 export function Config() {
-  const { answer, error, again } = useAsked((signal) => api.get<{ settings: Setting[] }>("/api/settings", {}, signal), []);
+  const { answer, error, again } = useAsked((signal) => api.get<SettingList>("/api/settings", {}, signal), []);
   const [search, setSearch] = useState("");
   const [changed, setChanged] = useState(false);
-  const [editing, setEditing] = useState<Setting | null>(null);
+  const [editing, setEditing] = useState<SettingResponse | null>(null);
   if (error) return <Failure error={error} onRetry={again} />;
   if (!answer) return <Loading />;
   const found = sections(answer.settings, search, changed);
   const pending = answer.settings.filter((each) => each.pending !== null).length;
   return (
     <>
-      <p class="soft">What you change is written to the config file, and holds after the server was started again. What names programs, paths or addresses is changed on the server's machine.</p>
+      <p class="soft">Changes are written to config.toml and apply after a restart of the server. Paths, commands and addresses can only be edited in config.toml.</p>
       {pending > 0 && (
         <p class="note" role="status">
           <Icon name="clock" />
-          {pending === 1 ? "One change holds" : `${pending} changes hold`} after the server was started again.
+          {pending === 1 ? "1 change applies" : `${pending} changes apply`} after a restart of the server.
         </p>
       )}
       <div class="row">
@@ -37,10 +38,10 @@ export function Config() {
         </div>
         <label class="row">
           <input type="checkbox" checked={changed} onChange={(event) => setChanged(event.currentTarget.checked)} />
-          Only what was set
+          Only changed settings
         </label>
       </div>
-      {found.length === 0 && <Empty icon="settings" title={changed && !search ? "Everything is as it comes." : "No setting says that."} />}
+      {found.length === 0 && <Empty icon="settings" title={changed && !search ? "All settings have their default." : "No settings found."} />}
       {found.map(([section, settings]) => (
         <section key={section} aria-label={section}>
           <h2 class="settings-section mono">{section}</h2>
@@ -56,7 +57,7 @@ export function Config() {
   );
 }
 
-function SettingLine({ setting, onEdit }: { setting: Setting; onEdit: () => void }) {
+function SettingLine({ setting, onEdit }: { setting: SettingResponse; onEdit: () => void }) {
   const value = shown(setting.value);
   return (
     <li class="rows-line">
@@ -78,7 +79,7 @@ function SettingLine({ setting, onEdit }: { setting: Setting; onEdit: () => void
   );
 }
 
-function Edit({ setting, onDone, onClose }: { setting: Setting; onDone: () => void; onClose: () => void }) {
+function Edit({ setting, onDone, onClose }: { setting: SettingResponse; onDone: () => void; onClose: () => void }) {
   const [text, setText] = useState(shown(setting.pending ?? setting.value));
   const [error, setError] = useState<unknown>(null);
   const [busy, setBusy] = useState(false);
@@ -87,7 +88,7 @@ function Edit({ setting, onDone, onClose }: { setting: Setting; onDone: () => vo
     setBusy(true);
     try {
       await api.patch("/api/settings", { values: { [setting.key]: read(text, setting.value) } });
-      tell("Written. It holds after the server was started again.");
+      tell("Saved. It applies after a restart of the server.");
       onDone();
       onClose();
     } catch (failure) {
@@ -99,12 +100,12 @@ function Edit({ setting, onDone, onClose }: { setting: Setting; onDone: () => vo
     <Dialog title={setting.key} onClose={onClose}>
       <form class="stack" onSubmit={(event) => void send(event)}>
         <p class="soft">{setting.description}</p>
-        <Field label="Value" value={text} onInput={setText} hint="Left empty, it is as it comes." />
+        <Field label="Value" value={text} onInput={setText} hint="Leave empty for the default." />
         {error !== null && <Failure error={error} />}
         <div class="dialog-foot">
           <Button onClick={onClose}>Cancel</Button>
           <Button kind="main" type="submit" disabled={busy}>
-            Write it
+            Save
           </Button>
         </div>
       </form>

@@ -6,16 +6,10 @@ import { Failure } from "../../parts/failure";
 import { Icon, type IconName } from "../../parts/icon";
 import { useAsked } from "../../state/asked";
 import { api } from "../../wire/api";
-
-interface Check {
-  name: string;
-  state: string;
-  detail: string;
-  fix: string;
-}
+import type { Examination } from "../../wire/responses";
 
 const LOOKS: Record<string, { icon: IconName; word: string; look: string }> = {
-  ok: { icon: "check", word: "In order", look: "check-good" },
+  ok: { icon: "check", word: "OK", look: "check-good" },
   warning: { icon: "info", word: "Warning", look: "check-warn" },
   problem: { icon: "warning", word: "Problem", look: "check-bad" },
 };
@@ -23,20 +17,20 @@ const OTHER = { icon: "circle", word: "Skipped", look: "" } as const;
 
 export function Doctor() {
   const { answer, error, busy, again } = useAsked(
-    (signal) => api.get<{ sound: boolean; checks: Check[] }>("/api/doctor", {}, signal),
+    (signal) => api.get<Examination>("/api/doctor", {}, signal),
     [],
   );
   if (error) return <Failure error={error} onRetry={again} />;
-  if (!answer) return <Loading what="Looking at everything" />;
+  if (!answer) return <Loading what="Checking" />;
   const warnings = answer.checks.filter((check) => check.state === "warning").length;
   return (
     <>
       <div class="row spread">
         <p class="grow" role="status">
-          {!answer.sound ? "There is a problem." : warnings > 0 ? "Nothing is broken; something could be better." : "Everything is in order."}
+          {!answer.sound ? "Problems found." : warnings > 0 ? "Working, with warnings." : "Everything is OK."}
         </p>
         <Button icon="retry" disabled={busy} onClick={again}>
-          {busy ? "Looking" : "Look again"}
+          {busy ? "Checking" : "Check again"}
         </Button>
       </div>
       <ul class="settings-rows">

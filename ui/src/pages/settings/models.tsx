@@ -1,34 +1,39 @@
-/** Models: which there are, which one answers, and whether it does. */
+/** Models: which there are, which one is the default, whether they answer, and ways to add one. */
 
 import { useState } from "preact/hooks";
 import { Button } from "../../parts/button";
 import { tokens } from "../../parts/amount";
-import { Empty, Loading } from "../../parts/empty";
+import { Loading } from "../../parts/empty";
 import { Failure } from "../../parts/failure";
 import { Field } from "../../parts/field";
 import { Icon } from "../../parts/icon";
 import { Tag } from "../../parts/tag";
 import { tell, tellFailure } from "../../parts/toast";
+import { choose, Setup } from "../../setup/setup";
+import { refreshStatus } from "../../state/access";
 import { useAsked } from "../../state/asked";
 import { api } from "../../wire/api";
-import type { ModelList, ModelTold } from "../../wire/shapes";
-
-interface Tried {
-  model: string;
-  ok: boolean;
-  seconds: number;
-  error: string;
-  hint: string;
-}
+import type { ModelList, ModelResponse, ModelTestResponse } from "../../wire/responses";
 
 export function Models() {
   const { answer, error, again } = useAsked((signal) => api.get<ModelList>("/api/models", {}, signal), []);
   const [name, setName] = useState("");
-  const choose = async (model: string) => {
+  const [pulls, setPulls] = useState(0);
+  const pull = async (model: string) => {
     try {
-      const { note } = await api.post<{ note: string }>("/api/models/select", { model_id: model });
-      tell(note || `From the next step on, ${model} is asked.`);
+      await api.post("/api/models/pull", { name: model });
+      tell(`Downloading ${model}.`);
+      // The card that shows how far it is looks once more.
+      setPulls((count) => count + 1);
+    } catch (failure) {
+      tellFailure(failure);
+    }
+  };
+  const use = async (model: string) => {
+    try {
+      tell(await choose(model));
       setName("");
+      await refreshStatus();
       again();
     } catch (failure) {
       tellFailure(failure);
@@ -40,20 +45,15 @@ export function Models() {
   const notes = answer.models.filter((model) => !model.name && model.note);
   return (
     <>
-      <p class="soft">
-        {answer.current ? `${answer.current} answers where a session has not chosen its own.` : "No model is chosen yet: choose one, and the agent can answer."}
-      </p>
-      {named.length === 0 && (
-        <Empty icon="box" title="No model was found.">
-          <p>Start Ollama or LM Studio on the server's machine, or set a key there; then look again.</p>
-          <Button icon="retry" onClick={again}>
-            Look again
-          </Button>
-        </Empty>
-      )}
+      <div class="row spread">
+        <p class="soft grow">{answer.current ? `Default model: ${answer.current}` : "No model is connected yet."}</p>
+        <Button small icon="retry" onClick={again}>
+          Refresh
+        </Button>
+      </div>
       <ul class="settings-rows">
         {named.map((model) => (
-          <ModelLine key={`${model.source} ${model.name}`} model={model} onChoose={choose} />
+          <ModelLine key={`${model.source} ${model.name}`} model={model} onChoose={use} onPull={pull} />
         ))}
       </ul>
       {notes.map((model) => (
@@ -65,20 +65,28 @@ export function Models() {
         class="named"
         onSubmit={(event) => {
           event.preventDefault();
-          if (name.trim()) void choose(name.trim());
+          if (name.trim()) void use(name.trim());
         }}
       >
         <Field label="Another model" value={name} onInput={setName} placeholder="provider:model" hint="Such as openai:gpt-5-mini or ollama:qwen3." />
         <Button type="submit" disabled={!name.trim()}>
-          Choose it
+          Use it
         </Button>
       </form>
+      <h2>Add a model</h2>
+      <Setup key={pulls} current={answer.current} onDone={again} />
     </>
   );
 }
 
-function ModelLine({ model, onChoose }: { model: ModelTold; onChoose: (name: string) => Promise<void> }) {
-  const [tried, setTried] = useState<Tried | null>(null);
+interface Line {
+  model: ModelResponse;
+  onChoose: (name: string) => Promise<void>;
+  onPull: (name: string) => Promise<void>;
+}
+
+function ModelLine({ model, onChoose, onPull }: Line) {
+  const [tried, setTried] = useState<ModelTestResponse | null>(null);
   const [error, setError] = useState<unknown>(null);
   const [busy, setBusy] = useState(false);
   const test = async () => {
@@ -86,19 +94,19 @@ function ModelLine({ model, onChoose }: { model: ModelTold; onChoose: (name: str
     setError(null);
     setTried(null);
     try {
-      setTried(await api.post<Tried>("/api/models/test", { model: model.name }));
+      setTried(await api.post<ModelTestResponse>("/api/models/test", { model: model.name }));
     } catch (failure) {
       setError(failure);
     }
     setBusy(false);
   };
-  const facts = [model.source, model.context_window && `${tokens(model.context_window)} tokens`, model.installed ? model.note : model.note || "not installed"];
+  const facts = [model.source, model.context_window && `${tokens(model.context_window)} tokens`, ...(model.installed ? [model.note] : [model.note.split(", not ")[0], "not downloaded"])];
   return (
     <li class="rows-line">
       <div class="rows-main">
         <div class="row">
           <span class="mono rows-name">{model.name}</span>
-          {model.current && <Tag tone="accent">answers</Tag>}
+          {model.current && <Tag tone="accent">default</Tag>}
         </div>
         <div class="soft small">{facts.filter(Boolean).join(" · ")}</div>
         <div aria-live="polite">
@@ -106,7 +114,7 @@ function ModelLine({ model, onChoose }: { model: ModelTold; onChoose: (name: str
             <div class={tried.ok ? "tried" : "tried tried-bad"}>
               <Icon name={tried.ok ? "check" : "warning"} />
               <span>
-                {tried.ok ? `It answered in ${tried.seconds.toFixed(1)} s.` : tried.error} {!tried.ok && <span class="soft">{tried.hint}</span>}
+                {tried.ok ? `Answered in ${tried.seconds.toFixed(1)} s.` : tried.error} {!tried.ok && <span class="soft">{tried.hint}</span>}
               </span>
             </div>
           )}
@@ -114,12 +122,19 @@ function ModelLine({ model, onChoose }: { model: ModelTold; onChoose: (name: str
         </div>
       </div>
       <div class="row">
-        <Button small disabled={busy} aria-label={`Test ${model.name}`} onClick={() => void test()}>
-          {busy ? "Asking" : "Test"}
-        </Button>
-        {!model.current && (
-          <Button small disabled={!model.installed} aria-label={`Choose ${model.name}`} onClick={() => void onChoose(model.name)}>
-            Choose
+        {model.installed && (
+          <Button small disabled={busy} aria-label={`Test ${model.name}`} onClick={() => void test()}>
+            {busy ? "Testing" : "Test"}
+          </Button>
+        )}
+        {!model.installed && (
+          <Button small icon="download" aria-label={`Download ${model.name}`} onClick={() => void onPull(model.name)}>
+            Download
+          </Button>
+        )}
+        {model.installed && !model.current && (
+          <Button small aria-label={`Use ${model.name}`} onClick={() => void onChoose(model.name)}>
+            Use
           </Button>
         )}
       </div>

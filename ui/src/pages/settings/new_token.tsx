@@ -7,30 +7,16 @@ import { Dialog } from "../../parts/dialog";
 import { Failure } from "../../parts/failure";
 import { Field } from "../../parts/field";
 import { api } from "../../wire/api";
-
-export interface TokenTold {
-  id: string;
-  owner: string;
-  name: string;
-  scopes: string[];
-  created_at: string;
-  used_at: string | null;
-  expires_at: string | null;
-  revoked_at: string | null;
-}
-
-export interface Issued extends TokenTold {
-  secret: string;
-}
+import type { IssuedToken } from "../../wire/responses";
 
 const SCOPES: readonly { id: string; words: string }[] = [
   { id: "read", words: "See sessions, memories, files and settings" },
-  { id: "chat", words: "Talk, and change sessions, memories and files" },
-  { id: "approve", words: "Answer whether a call may run" },
-  { id: "admin", words: "Change settings, and make tokens" },
+  { id: "chat", words: "Chat, and change sessions, memories and files" },
+  { id: "approve", words: "Approve or deny tool calls" },
+  { id: "admin", words: "Change settings, models and tokens" },
 ];
 
-export function NewToken({ onMade, onClose }: { onMade: (token: Issued) => void; onClose: () => void }) {
+export function NewToken({ onMade, onClose }: { onMade: (token: IssuedToken) => void; onClose: () => void }) {
   const [name, setName] = useState("");
   const [scopes, setScopes] = useState<readonly string[]>(["read", "chat"]);
   const [until, setUntil] = useState("");
@@ -43,7 +29,7 @@ export function NewToken({ onMade, onClose }: { onMade: (token: Issued) => void;
     // The whole of the last day, as the person who chose it sees days.
     const expires = until ? new Date(`${until}T23:59:59`).toISOString() : null;
     try {
-      onMade(await api.post<Issued>("/api/tokens", { name: name.trim(), scopes, expires_at: expires }));
+      onMade(await api.post<IssuedToken>("/api/tokens", { name: name.trim(), scopes, expires_at: expires }));
     } catch (failure) {
       setError(failure);
       setBusy(false);
@@ -51,11 +37,11 @@ export function NewToken({ onMade, onClose }: { onMade: (token: Issued) => void;
   };
   const toggle = (id: string, on: boolean) => setScopes(on ? [...scopes, id] : scopes.filter((each) => each !== id));
   return (
-    <Dialog title="Make a token" onClose={onClose}>
+    <Dialog title="Create a token" onClose={onClose}>
       <form class="stack" onSubmit={(event) => void send(event)}>
-        <Field label="Name" value={name} onInput={setName} maxLength={100} required placeholder="phone" hint="So that you know later what it was for." />
+        <Field label="Name" value={name} onInput={setName} maxLength={100} required placeholder="phone" hint="What it is for." />
         <fieldset class="scopes">
-          <legend class="field-label">What it may do</legend>
+          <legend class="field-label">Scopes</legend>
           {SCOPES.map(({ id, words }) => (
             <label key={id} class="scope">
               <input type="checkbox" checked={scopes.includes(id)} onChange={(event) => toggle(id, event.currentTarget.checked)} />
@@ -65,12 +51,12 @@ export function NewToken({ onMade, onClose }: { onMade: (token: Issued) => void;
             </label>
           ))}
         </fieldset>
-        <Field label="Good until" type="date" value={until} onInput={setUntil} hint="For ever when left empty." />
+        <Field label="Expires" type="date" value={until} onInput={setUntil} hint="Leave empty for no expiry." />
         {error !== null && <Failure error={error} />}
         <div class="dialog-foot">
           <Button onClick={onClose}>Cancel</Button>
           <Button kind="main" type="submit" disabled={busy || !name.trim() || scopes.length === 0}>
-            Make it
+            Create
           </Button>
         </div>
       </form>
@@ -79,16 +65,16 @@ export function NewToken({ onMade, onClose }: { onMade: (token: Issued) => void;
 }
 
 /** The secret of a token that was just made. */
-export function Secret({ token, onClose }: { token: Issued; onClose: () => void }) {
+export function Secret({ token, onClose }: { token: IssuedToken; onClose: () => void }) {
   const actions = (
     <Button kind="main" onClick={onClose}>
-      I have kept it
+      Done
     </Button>
   );
   return (
-    <Dialog title={`The secret of ${token.name}`} onClose={onClose} actions={actions}>
+    <Dialog title={`Token ${token.name}`} onClose={onClose} actions={actions}>
       <div class="stack">
-        <p>Keep it now: nobody can show it again.</p>
+        <p>Copy it now. It will not be shown again.</p>
         <Code text={token.secret} />
       </div>
     </Dialog>

@@ -1,7 +1,8 @@
-/** Settings: models, tokens, what is configured, the doctor, and the look. */
+/** Settings: models, tokens, what is configured, the doctor, and the appearance. */
 
 import { Tabs } from "../../parts/tabs";
 import { go, place } from "../../router";
+import { Character } from "./character";
 import { Config } from "./config";
 import { Doctor } from "./doctor";
 import { Look } from "./look";
@@ -11,10 +12,11 @@ import "./settings.css";
 
 const TABS = [
   { id: "models", title: "Models", Part: Models },
+  { id: "character", title: "Character", Part: Character },
   { id: "tokens", title: "Tokens", Part: Tokens },
   { id: "config", title: "Config", Part: Config },
   { id: "doctor", title: "Doctor", Part: Doctor },
-  { id: "look", title: "Look", Part: Look },
+  { id: "look", title: "Appearance", Part: Look },
 ];
 
 export default function SettingsPage() {

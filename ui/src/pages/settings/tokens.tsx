@@ -10,30 +10,31 @@ import { Time } from "../../parts/time";
 import { tell, tellFailure } from "../../parts/toast";
 import { useAsked } from "../../state/asked";
 import { api } from "../../wire/api";
-import { NewToken, Secret, type Issued, type TokenTold } from "./new_token";
+import type { IssuedToken, KnownToken, TokenList } from "../../wire/responses";
+import { NewToken, Secret } from "./new_token";
 
 interface Doing {
   what: "rotate" | "revoke";
-  token: TokenTold;
+  token: KnownToken;
 }
 
 export function Tokens() {
-  const { answer, error, again } = useAsked((signal) => api.get<{ tokens: TokenTold[] }>("/api/tokens", {}, signal), []);
+  const { answer, error, again } = useAsked((signal) => api.get<TokenList>("/api/tokens", {}, signal), []);
   const [making, setMaking] = useState(false);
-  const [issued, setIssued] = useState<Issued | null>(null);
+  const [issued, setIssued] = useState<IssuedToken | null>(null);
   const [doing, setDoing] = useState<Doing | null>(null);
-  const shown = (token: Issued) => {
+  const shown = (token: IssuedToken) => {
     setMaking(false);
     setIssued(token);
     again();
   };
   const path = doing ? `/api/tokens/${encodeURIComponent(doing.token.id)}` : "";
-  const rotate = () => void api.post<Issued>(`${path}/rotate`).then(shown).catch(tellFailure);
+  const rotate = () => void api.post<IssuedToken>(`${path}/rotate`).then(shown).catch(tellFailure);
   const revoke = () =>
     void api
       .delete(path)
       .then(() => {
-        tell("It is worth nothing any more.");
+        tell("Revoked.");
         again();
       })
       .catch(tellFailure);
@@ -42,14 +43,14 @@ export function Tokens() {
   return (
     <>
       <div class="row spread">
-        <p class="soft lead">A token lets a program or a browser come in. The server keeps no secret, only its trace.</p>
+        <p class="soft lead">A token lets a program or a browser sign in. Tokens are stored hashed.</p>
         <Button icon="plus" kind="main" onClick={() => setMaking(true)}>
-          Make a token
+          Create a token
         </Button>
       </div>
       {answer.tokens.length === 0 && (
-        <Empty icon="user" title="There are no tokens.">
-          <p>From this machine, nobody needs one. To come in from elsewhere, make one.</p>
+        <Empty icon="user" title="No tokens yet.">
+          <p>You need one to sign in from another machine.</p>
         </Empty>
       )}
       <ul class="settings-rows">
@@ -60,20 +61,20 @@ export function Tokens() {
       {making && <NewToken onMade={shown} onClose={() => setMaking(false)} />}
       {issued && <Secret token={issued} onClose={() => setIssued(null)} />}
       {doing?.what === "rotate" && (
-        <Confirm title={`Give ${doing.token.name} another secret?`} action="Rotate" onConfirm={rotate} onClose={() => setDoing(null)}>
-          Whoever has the old secret is shut out at once, until they have the new one.
+        <Confirm title={`Rotate ${doing.token.name}?`} action="Rotate" onConfirm={rotate} onClose={() => setDoing(null)}>
+          The old token stops working at once.
         </Confirm>
       )}
       {doing?.what === "revoke" && (
         <Confirm title={`Revoke ${doing.token.name}?`} action="Revoke" danger onConfirm={revoke} onClose={() => setDoing(null)}>
-          Whoever has it is shut out at once. This cannot be undone.
+          It stops working at once. This cannot be undone.
         </Confirm>
       )}
     </>
   );
 }
 
-function TokenLine({ token, onDo }: { token: TokenTold; onDo: (doing: Doing) => void }) {
+function TokenLine({ token, onDo }: { token: KnownToken; onDo: (doing: Doing) => void }) {
   const expired = token.expires_at !== null && Date.parse(token.expires_at) < Date.now();
   const dead = token.revoked_at !== null || expired;
   return (
@@ -98,7 +99,7 @@ function TokenLine({ token, onDo }: { token: TokenTold; onDo: (doing: Doing) => 
           )}
           {token.expires_at && (
             <>
-              , {expired ? "expired" : "good until"} {new Date(token.expires_at).toLocaleDateString("en-GB", { dateStyle: "medium" })}
+              , {expired ? "expired" : "expires"} {new Date(token.expires_at).toLocaleDateString("en-GB", { dateStyle: "medium" })}
             </>
           )}
         </div>

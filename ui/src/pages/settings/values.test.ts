@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { read, sections, shown, type Setting } from "./values";
+import type { SettingResponse } from "../../wire/responses";
+import { read, sections, shown } from "./values";
 
-const setting = (key: string, origin = "default", pending: Setting["pending"] = null): Setting => ({
+const setting = (key: string, origin = "default", pending: SettingResponse["pending"] = null): SettingResponse => ({
   key, origin, pending, value: 1, description: `About ${key}`, changeable: true,
 });
 

@@ -1,17 +1,7 @@
 /** Values of settings as text, and text as values. Pure. */
 
 import type { Json } from "../../wire/events";
-
-export interface Setting {
-  key: string;
-  /** What is in force, without secrets. */
-  value: Json;
-  origin: string;
-  description: string;
-  changeable: boolean;
-  /** What was set since, and is in force after a restart; null when nothing was. */
-  pending: Json;
-}
+import type { SettingResponse } from "../../wire/responses";
 
 /** A value as it is shown. */
 export function shown(value: Json): string {
@@ -32,9 +22,9 @@ export function read(text: string, before: Json): Json {
 }
 
 /** Settings by the first part of their key; only those that say something like `search`. */
-export function sections(settings: readonly Setting[], search: string, changed: boolean): [string, Setting[]][] {
+export function sections(settings: readonly SettingResponse[], search: string, changed: boolean): [string, SettingResponse[]][] {
   const wanted = search.trim().toLowerCase();
-  const found = new Map<string, Setting[]>();
+  const found = new Map<string, SettingResponse[]>();
   for (const setting of settings) {
     if (changed && setting.origin === "default" && setting.pending === null) continue;
     if (!`${setting.key}\n${setting.description}`.toLowerCase().includes(wanted)) continue;

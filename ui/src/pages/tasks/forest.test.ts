@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
-import type { TaskTold } from "../../wire/shapes";
+import type { TaskResponse, TaskStatus } from "../../wire/responses";
 import { counted, forestOf } from "./forest";
 
 const AT = "2026-11-16T09:00:00Z";
 const LATER = "2026-11-16T10:00:00Z";
 
-function task(session_id: string, number: number, status: string, parent: number | null = null, updated_at = AT): TaskTold {
+function task(session_id: string, number: number, status: TaskStatus, parent: number | null = null, updated_at = AT): TaskResponse {
   return { session_id, number, title: `${number}`, description: "", status, parent, result: "", created_at: AT, updated_at };
 }
 

@@ -1,12 +1,12 @@
 /** The tasks of all sessions, as a tree for each. Pure. */
 
 import { treeOf, type Node } from "../../parts/task_tree";
-import type { TaskTold } from "../../wire/shapes";
+import type { TaskResponse } from "../../wire/responses";
 
 /** A session's tasks. */
 export interface Grove {
   session: string;
-  nodes: Node<TaskTold>[];
+  nodes: Node<TaskResponse>[];
   done: number;
   total: number;
   /** When one of them was changed last. */
@@ -14,15 +14,15 @@ export interface Grove {
 }
 
 /** How many tasks are in each status. */
-export function counted(tasks: readonly TaskTold[]): ReadonlyMap<string, number> {
+export function counted(tasks: readonly TaskResponse[]): ReadonlyMap<string, number> {
   const counts = new Map<string, number>();
   for (const { status } of tasks) counts.set(status, (counts.get(status) ?? 0) + 1);
   return counts;
 }
 
 /** A tree for each session that has a task in the status, the one changed last first; all for "". */
-export function forestOf(tasks: readonly TaskTold[], status: string): Grove[] {
-  const sessions = new Map<string, TaskTold[]>();
+export function forestOf(tasks: readonly TaskResponse[], status: string): Grove[] {
+  const sessions = new Map<string, TaskResponse[]>();
   for (const task of tasks) sessions.set(task.session_id, [...(sessions.get(task.session_id) ?? []), task]);
   return [...sessions]
     .map(([session, all]) => grove(session, all, status))
@@ -30,7 +30,7 @@ export function forestOf(tasks: readonly TaskTold[], status: string): Grove[] {
     .sort((one, other) => Date.parse(other.changed) - Date.parse(one.changed));
 }
 
-function grove(session: string, tasks: TaskTold[], status: string): Grove {
+function grove(session: string, tasks: TaskResponse[], status: string): Grove {
   const ordered = [...tasks].sort((one, other) => one.number - other.number);
   return {
     session,
@@ -46,7 +46,7 @@ function later(one: string, other: string): string {
 }
 
 /** What is in the status, and what it is a part of: a task is not understood without that. */
-function kept(nodes: readonly Node<TaskTold>[], status: string): Node<TaskTold>[] {
+function kept(nodes: readonly Node<TaskResponse>[], status: string): Node<TaskResponse>[] {
   if (!status) return [...nodes];
   return nodes
     .map(({ task, parts }) => ({ task, parts: kept(parts, status) }))

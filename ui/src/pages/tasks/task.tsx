@@ -7,10 +7,10 @@ import { Menu, type Choice } from "../../parts/menu";
 import { statusLook, STATUSES, type Node } from "../../parts/task_tree";
 import { tellFailure } from "../../parts/toast";
 import { api } from "../../wire/api";
-import type { TaskTold } from "../../wire/shapes";
+import type { TaskResponse } from "../../wire/responses";
 
 /** Tasks that have the same parent; those that are not in the status are only there for their parts. */
-export function Branch({ nodes, status }: { nodes: readonly Node<TaskTold>[]; status: string }) {
+export function Branch({ nodes, status }: { nodes: readonly Node<TaskResponse>[]; status: string }) {
   return (
     <ul class="branch">
       {nodes.map(({ task, parts }) => (
@@ -23,7 +23,7 @@ export function Branch({ nodes, status }: { nodes: readonly Node<TaskTold>[]; st
   );
 }
 
-async function change(task: TaskTold, to: { status?: string; title?: string }): Promise<boolean> {
+async function change(task: TaskResponse, to: { status?: string; title?: string }): Promise<boolean> {
   const path = `/api/sessions/${encodeURIComponent(task.session_id)}/tasks/${task.number}`;
   try {
     // What was changed is overheard, like every change.
@@ -35,7 +35,7 @@ async function change(task: TaskTold, to: { status?: string; title?: string }): 
   }
 }
 
-function Line({ task, faint }: { task: TaskTold; faint: boolean }) {
+function Line({ task, faint }: { task: TaskResponse; faint: boolean }) {
   const [editing, setEditing] = useState(false);
   const row = useRef<HTMLDivElement>(null);
   const look = statusLook(task.status);
@@ -79,13 +79,13 @@ function Result({ text }: { text: string }) {
   if (text.length <= SHORT && !text.includes("\n")) return <div class="small task-more">{text}</div>;
   return (
     <details class="small">
-      <summary>What came of it</summary>
+      <summary>Result</summary>
       <div class="task-more">{text}</div>
     </details>
   );
 }
 
-function Rename({ task, onClose }: { task: TaskTold; onClose: () => void }) {
+function Rename({ task, onClose }: { task: TaskResponse; onClose: () => void }) {
   const [title, setTitle] = useState(task.title);
   const field = useRef<HTMLInputElement>(null);
   useEffect(() => field.current?.select(), []);
@@ -103,7 +103,7 @@ function Rename({ task, onClose }: { task: TaskTold; onClose: () => void }) {
       <input
         ref={field}
         class="input"
-        aria-label="What the task is called"
+        aria-label="Task name"
         value={title}
         maxLength={300}
         onInput={(event) => setTitle(event.currentTarget.value)}

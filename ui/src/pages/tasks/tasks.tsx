@@ -12,7 +12,7 @@ import { useAsked } from "../../state/asked";
 import { useFresh } from "../../state/fresh";
 import { useTitles } from "../../state/session_titles";
 import { api } from "../../wire/api";
-import type { TaskTold } from "../../wire/shapes";
+import type { TaskList, TaskResponse } from "../../wire/responses";
 import { counted, forestOf, type Grove } from "./forest";
 import { Branch } from "./task";
 import "./tasks.css";
@@ -26,7 +26,7 @@ export default function Tasks() {
   const [limit, setLimit] = useState(PAGE);
   const titleOf = useTitles();
   const { answer, error, again } = useAsked(
-    (signal) => api.get<{ tasks: TaskTold[]; next: number | null }>("/api/tasks", { limit }, signal),
+    (signal) => api.get<TaskList>("/api/tasks", { limit }, signal),
     [limit],
   );
   useFresh(TELLING, again);
@@ -35,7 +35,7 @@ export default function Tasks() {
   return (
     <div class="page">
       {error !== null && <Failure error={error} onRetry={again} />}
-      {!answer && error === null && <Loading what="Reading the tasks" />}
+      {!answer && error === null && <Loading what="Loading" />}
       {answer && tasks.length === 0 && <None />}
       {tasks.length > 0 && (
         <Choices label="Which tasks are shown" options={options(tasks)} chosen={status} onChoose={setStatus} />
@@ -51,7 +51,7 @@ export default function Tasks() {
   );
 }
 
-function options(tasks: readonly TaskTold[]) {
+function options(tasks: readonly TaskResponse[]) {
   const counts = counted(tasks);
   const each = Object.entries(STATUSES).map(([value, { words }]) => ({
     value,
@@ -81,10 +81,10 @@ function Session({ grove, title, status }: { grove: Grove; title: string; status
 
 function None() {
   return (
-    <Empty icon="tasks" title="There are no tasks yet.">
-      <p>The agent writes tasks down when there is more than one thing to do. They stand here, for all sessions.</p>
+    <Empty icon="tasks" title="No tasks yet.">
+      <p>The agent adds tasks when a job has several steps. Tasks of all sessions appear here.</p>
       <a class="button button-main" href={href("chat")}>
-        Give it something to do
+        Start a chat
       </a>
     </Empty>
   );

@@ -5,7 +5,7 @@ import type { Schema } from "./shapes";
 
 export function Arguments({ schema }: { schema: Schema }) {
   const found = argumentsOf(schema);
-  if (found.length === 0) return <p class="soft">It takes no arguments.</p>;
+  if (found.length === 0) return <p class="soft">No arguments.</p>;
   return (
     <ul class="arguments" aria-label="Arguments">
       {found.map(({ name, kind, description, required, usual }) => (

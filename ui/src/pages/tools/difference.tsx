@@ -8,7 +8,7 @@ import { Failure } from "../../parts/failure";
 import { Select } from "../../parts/field";
 import { useAsked } from "../../state/asked";
 import { api } from "../../wire/api";
-import type { Version } from "./shapes";
+import type { VersionDiff, VersionResponse as Version } from "../../wire/responses";
 
 interface Shape {
   path: string;
@@ -23,7 +23,7 @@ export function Difference({ path, versions, shown }: Shape) {
   const old = Math.min(other, shown);
   const young = Math.max(other, shown);
   const { answer, error, again } = useAsked(
-    (signal) => api.get<{ diff: string }>(`${path}/diff`, { old, new: young }, signal),
+    (signal) => api.get<VersionDiff>(`${path}/diff`, { old, new: young }, signal),
     [path, old, young],
   );
   return (

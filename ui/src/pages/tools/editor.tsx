@@ -2,7 +2,7 @@
 
 import type { RefObject } from "preact";
 import { useEffect, useId, useRef } from "preact/hooks";
-import type { Finding } from "./shapes";
+import type { Finding } from "../../wire/responses";
 
 /** The way to a line. */
 export interface Cursor {

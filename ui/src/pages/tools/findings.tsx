@@ -1,7 +1,7 @@
 /** What a review has found, by line. */
 
 import { Icon } from "../../parts/icon";
-import type { Finding } from "./shapes";
+import type { Finding } from "../../wire/responses";
 
 export function Findings({ findings, onGo }: { findings: readonly Finding[]; onGo?: (line: number) => void }) {
   return (

@@ -9,10 +9,10 @@ import { tell } from "../../parts/toast";
 import { go, href } from "../../router";
 import { useHead } from "../../shell/header";
 import { api } from "../../wire/api";
+import type { SkillReviewed, VersionResponse as Version } from "../../wire/responses";
 import { Arguments } from "./arguments";
 import { Editor, type Cursor } from "./editor";
 import { Findings } from "./findings";
-import type { Reviewed, Version } from "./shapes";
 import { TrialView } from "./trial";
 
 /** The last part of the address of this page; no skill can be called so. */
@@ -26,7 +26,7 @@ const BEGINNING = `def celsius(fahrenheit: float) -> float:
 export function Make() {
   useHead("Make a skill");
   const [source, setSource] = useState(BEGINNING);
-  const [reviewed, setReviewed] = useState<Reviewed | null>(null);
+  const [reviewed, setReviewed] = useState<SkillReviewed | null>(null);
   const [error, setError] = useState<unknown>(null);
   const [busy, setBusy] = useState("");
   const [enable, setEnable] = useState(false);
@@ -41,11 +41,11 @@ export function Make() {
     }
     setBusy("");
   };
-  const review = () => attempt("review", async () => setReviewed(await api.post<Reviewed>("/api/skills/review", { source })));
+  const review = () => attempt("review", async () => setReviewed(await api.post<SkillReviewed>("/api/skills/review", { source })));
   const keep = () =>
     attempt("keep", async () => {
       const version = await api.post<Version>("/api/skills", { source, enable });
-      tell(enable ? `${version.name} is in use.` : `${version.name} is kept, and waits for your word.`);
+      tell(enable ? `${version.name} is enabled.` : `${version.name} was saved. It needs your approval.`);
       go("tools", version.name);
     });
   return (
@@ -71,7 +71,7 @@ export function Make() {
           {busy === "review" ? "Reviewing" : "Review"}
         </Button>
         <Button kind="main" icon="check" disabled={busy !== "" || !source.trim()} onClick={() => void keep()}>
-          {busy === "keep" ? "Trying it" : "Keep it"}
+          {busy === "keep" ? "Testing" : "Save skill"}
         </Button>
         <label class="row">
           <input type="checkbox" checked={enable} onChange={(event) => setEnable(event.currentTarget.checked)} />
@@ -86,15 +86,15 @@ export function Make() {
   );
 }
 
-function Review({ reviewed, onGo }: { reviewed: Reviewed; onGo: (line: number) => void }) {
+function Review({ reviewed, onGo }: { reviewed: SkillReviewed; onGo: (line: number) => void }) {
   const { findings, trial, interface: shape } = reviewed;
   return (
     <>
       <Card
         title={reviewed.name ? `What was found in ${reviewed.name}` : "What was found"}
-        actions={reviewed.ok ? <Tag tone="good">can be a skill</Tag> : <Tag tone="bad">cannot be a skill yet</Tag>}
+        actions={reviewed.ok ? <Tag tone="good">ready</Tag> : <Tag tone="bad">needs changes</Tag>}
       >
-        {findings.length > 0 ? <Findings findings={findings} onGo={onGo} /> : <p class="soft">Nothing to complain about.</p>}
+        {findings.length > 0 ? <Findings findings={findings} onGo={onGo} /> : <p class="soft">No problems found.</p>}
       </Card>
       {shape && (
         <Card title="Arguments">
@@ -102,7 +102,7 @@ function Review({ reviewed, onGo }: { reviewed: Reviewed; onGo: (line: number) =
         </Card>
       )}
       {trial && (
-        <Card title="Trial" actions={trial.passed ? <Tag tone="good">passed</Tag> : <Tag tone="bad">not passed</Tag>}>
+        <Card title="Trial" actions={trial.passed ? <Tag tone="good">passed</Tag> : <Tag tone="bad">failed</Tag>}>
           <TrialView trial={trial} />
         </Card>
       )}

@@ -9,20 +9,20 @@ import { href } from "../../router";
 import { useHead } from "../../shell/header";
 import { useAsked } from "../../state/asked";
 import { ApiFailure, api } from "../../wire/api";
+import type { SkillResponse, ToolList, ToolResponse } from "../../wire/responses";
 import { Arguments } from "./arguments";
-import type { SkillTold, ToolTold } from "./shapes";
 import { SkillView } from "./skill";
 import { ASKING, EFFECTS, POWERS, familyName } from "./words";
 
-type Found = { tool: ToolTold } | { skill: SkillTold } | "none";
+type Found = { tool: ToolResponse } | { skill: SkillResponse } | "none";
 
 /** Skills in use are tools as well; there is more to tell of them as skills. */
 async function look(name: string, signal: AbortSignal): Promise<Found> {
-  const { tools } = await api.get<{ tools: ToolTold[] }>("/api/tools", {}, signal);
-  const tool = tools.find((each) => each.name === name && each.kind === "built_in");
+  const { tools } = await api.get<ToolList>("/api/tools", {}, signal);
+  const tool = tools.find((each) => each.name === name && each.kind !== "skill");
   if (tool) return { tool };
   try {
-    return { skill: await api.get<SkillTold>(`/api/skills/${encodeURIComponent(name)}`, {}, signal) };
+    return { skill: await api.get<SkillResponse>(`/api/skills/${encodeURIComponent(name)}`, {}, signal) };
   } catch (error) {
     if (error instanceof ApiFailure && error.status === 404) return "none";
     throw error;
@@ -40,8 +40,8 @@ export function One({ name }: { name: string }) {
       {error !== null && <Failure error={error} onRetry={again} />}
       {!answer && error === null && <Loading />}
       {answer === "none" && (
-        <Empty icon="tools" title={`Nothing is called ${name}.`}>
-          <p>It may have been deleted, or its family is switched off in the settings.</p>
+        <Empty icon="tools" title={`${name} was not found.`}>
+          <p>It may have been deleted, or it is switched off in the settings.</p>
         </Empty>
       )}
       {answer && answer !== "none" && ("tool" in answer ? <ToolView tool={answer.tool} /> : <SkillView skill={answer.skill} onChange={again} />)}
@@ -49,7 +49,7 @@ export function One({ name }: { name: string }) {
   );
 }
 
-function ToolView({ tool }: { tool: ToolTold }) {
+function ToolView({ tool }: { tool: ToolResponse }) {
   return (
     <>
       <div class="row">
@@ -69,12 +69,12 @@ function ToolView({ tool }: { tool: ToolTold }) {
         <dt>Approval</dt>
         <dd>{ASKING[tool.approval]}</dd>
         <dt>Results</dt>
-        <dd>{tool.foreign ? "Somebody else's words: the agent is told not to obey them." : "Made by this program."}</dd>
+        <dd>{tool.foreign ? "Untrusted: the agent is told not to follow instructions in them." : "Made by this program."}</dd>
         <dt>Switch</dt>
         <dd>
-          {tool.enabled ? "The settings let it be called." : "The settings do not let it be called."}{" "}
+          {tool.enabled ? "Switched on in the settings." : "Switched off in the settings."}{" "}
           <span class="soft">
-            <code>agent.tools</code> in the config file says so.
+            Change it in config.toml.
           </span>
         </dd>
       </dl>

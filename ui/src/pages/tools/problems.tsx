@@ -6,19 +6,19 @@ import { Failure } from "../../parts/failure";
 import { Time } from "../../parts/time";
 import { useAsked } from "../../state/asked";
 import { api } from "../../wire/api";
-import type { Problem } from "./shapes";
+import type { ProblemList } from "../../wire/responses";
 
 export function Problems() {
   const { answer, error, again } = useAsked(
-    (signal) => api.get<{ problems: Problem[] }>("/api/skills/problems", {}, signal),
+    (signal) => api.get<ProblemList>("/api/skills/problems", {}, signal),
     [],
   );
   if (error) return <Failure error={error} onRetry={again} />;
   if (!answer) return <Loading />;
   if (answer.problems.length === 0) {
     return (
-      <Empty icon="check" title="Every file among the skills is one.">
-        <p>A file in the workspace's folder of skills that cannot be a skill is named here, with the reason.</p>
+      <Empty icon="check" title="No problems.">
+        <p>Files in the skills folder that cannot be loaded appear here.</p>
       </Empty>
     );
   }

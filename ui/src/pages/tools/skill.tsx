@@ -13,13 +13,13 @@ import { tell, tellFailure } from "../../parts/toast";
 import { replace } from "../../router";
 import { useAsked } from "../../state/asked";
 import { address, api } from "../../wire/api";
+import type { SkillResponse, VersionList } from "../../wire/responses";
 import { Difference } from "./difference";
-import type { SkillTold, VersionList } from "./shapes";
 import { VersionView } from "./version";
 import { callsOf, stateOf } from "./words";
 
 interface Shape {
-  skill: SkillTold;
+  skill: SkillResponse;
   onChange: () => void;
 }
 
@@ -48,7 +48,7 @@ export function SkillView({ skill, onChange }: Shape) {
       <Summary skill={skill} />
       <Actions skill={skill} path={path} act={act} />
       {error !== null && <Failure error={error} onRetry={again} />}
-      {!answer && error === null && <Loading what="Reading its versions" />}
+      {!answer && error === null && <Loading what="Loading" />}
       {answer && (
         <div class="skill-choice">
           <Select
@@ -67,7 +67,7 @@ export function SkillView({ skill, onChange }: Shape) {
           {version.standing === "proposed" && <Decision path={path} number={version.number} act={act} />}
           {version.standing === "approved" && version.number !== skill.version && (
             <div class="row">
-              <Button icon="retry" onClick={() => act(() => api.post(`${path}/rollback`, { version: version.number }), `Version ${version.number} is in use.`)}>
+              <Button icon="retry" onClick={() => act(() => api.post(`${path}/rollback`, { version: version.number }), `Version ${version.number} is active.`)}>
                 Use version {version.number} again
               </Button>
             </div>
@@ -80,14 +80,14 @@ export function SkillView({ skill, onChange }: Shape) {
   );
 }
 
-function Summary({ skill }: { skill: SkillTold }) {
+function Summary({ skill }: { skill: SkillResponse }) {
   const { word, tone } = stateOf(skill);
   return (
     <div class="stack skill-summary">
       <div class="row">
         <Tag tone={tone}>{word}</Tag>
         {skill.version !== null && <Tag>version {skill.version}</Tag>}
-        {skill.proposed !== null && <Tag tone="warn">version {skill.proposed} waits</Tag>}
+        {skill.proposed !== null && <Tag tone="warn">version {skill.proposed} needs approval</Tag>}
         <span class="soft small">
           {callsOf(skill)}
           {skill.used_at && (
@@ -117,9 +117,9 @@ function Decision({ path, number, act }: Acting & { number: number }) {
   return (
     <div class="decision" role="group" aria-label={`Decide about version ${number}`}>
       <p class="grow">
-        Version {number} waits for your word. Read what it does; once you approve, the agent may call it.
+        Version {number} needs your approval. Check what it does; once approved, the agent may call it.
       </p>
-      <Button kind="main" icon="check" onClick={() => act(() => api.post(`${path}/approve`, { version: number }), `Version ${number} is in use.`)}>
+      <Button kind="main" icon="check" onClick={() => act(() => api.post(`${path}/approve`, { version: number }), `Version ${number} approved.`)}>
         Approve
       </Button>
       <Button kind="danger" icon="close" onClick={() => act(() => api.post(`${path}/reject`, { version: number }), `Version ${number} was rejected.`)}>
@@ -129,7 +129,7 @@ function Decision({ path, number, act }: Acting & { number: number }) {
   );
 }
 
-function Actions({ skill, path, act }: Acting & { skill: SkillTold }) {
+function Actions({ skill, path, act }: Acting & { skill: SkillResponse }) {
   const [deleting, setDeleting] = useState(false);
   const remove = () => {
     api
@@ -143,12 +143,12 @@ function Actions({ skill, path, act }: Acting & { skill: SkillTold }) {
   return (
     <div class="row">
       {skill.state === "enabled" && (
-        <Button icon="stop" onClick={() => act(() => api.post(`${path}/disable`), `${skill.name} rests.`)}>
+        <Button icon="stop" onClick={() => act(() => api.post(`${path}/disable`), `${skill.name} disabled.`)}>
           Disable
         </Button>
       )}
       {skill.state === "disabled" && (
-        <Button icon="check" onClick={() => act(() => api.post(`${path}/enable`), `${skill.name} is in use again.`)}>
+        <Button icon="check" onClick={() => act(() => api.post(`${path}/enable`), `${skill.name} enabled.`)}>
           Enable
         </Button>
       )}
@@ -161,7 +161,7 @@ function Actions({ skill, path, act }: Acting & { skill: SkillTold }) {
       </Button>
       {deleting && (
         <Confirm title={`Delete ${skill.name}?`} action="Delete" danger onConfirm={remove} onClose={() => setDeleting(false)}>
-          It is forgotten with all its versions. This cannot be undone; disabling it can.
+          All its versions will be deleted. This cannot be undone; disabling can.
         </Confirm>
       )}
     </div>

@@ -11,7 +11,7 @@ import { tell, tellFailure } from "../../parts/toast";
 import { href } from "../../router";
 import { useAsked } from "../../state/asked";
 import { api } from "../../wire/api";
-import type { SkillList, SkillTold, VersionList } from "./shapes";
+import type { SkillList, SkillResponse, VersionList } from "../../wire/responses";
 import { callsOf, firstSentence, stateOf } from "./words";
 
 const PAGE = 50;
@@ -24,7 +24,7 @@ export function Skills() {
     [search, limit],
   );
   if (error) return <Failure error={error} onRetry={again} />;
-  if (!answer) return <Loading what="Looking for skills" />;
+  if (!answer) return <Loading what="Loading" />;
   return (
     <div class="stack">
       <div class="row">
@@ -40,12 +40,12 @@ export function Skills() {
       {answer.waiting > 0 && (
         <p class="note" role="status">
           <Icon name="approvals" />
-          {answer.waiting === 1 ? "One skill waits for your word." : `${answer.waiting} skills wait for your word.`}
+          {answer.waiting === 1 ? "1 skill needs your approval." : `${answer.waiting} skills need your approval.`}
         </p>
       )}
       {answer.skills.length === 0 && (
-        <Empty icon="spark" title={search ? "No skill is called like that." : "There are no skills yet."}>
-          {!search && <p>A skill is a small Python function that the agent can call. The agent proposes some by itself; you can make one here, or import a module.</p>}
+        <Empty icon="spark" title={search ? "No skills found." : "No skills yet."}>
+          {!search && <p>A skill is a small Python function that the agent can call. The agent proposes some by itself; you can create one here, or import a module.</p>}
         </Empty>
       )}
       <ul class="lines">
@@ -62,7 +62,7 @@ export function Skills() {
   );
 }
 
-function SkillLine({ skill }: { skill: SkillTold }) {
+function SkillLine({ skill }: { skill: SkillResponse }) {
   const { word, tone } = stateOf(skill);
   return (
     <li>
@@ -73,7 +73,7 @@ function SkillLine({ skill }: { skill: SkillTold }) {
         </span>
         <span class="row line-tags">
           <span class="soft small">{callsOf(skill)}</span>
-          {skill.proposed !== null && <Tag tone="warn">version {skill.proposed} waits</Tag>}
+          {skill.proposed !== null && <Tag tone="warn">version {skill.proposed} needs approval</Tag>}
           <Tag tone={tone}>{word}</Tag>
         </span>
       </a>
@@ -89,7 +89,7 @@ function ImportSkills({ onDone }: { onDone: () => void }) {
     setBusy(true);
     try {
       const { versions } = await api.post<VersionList>("/api/skills/import", { source: await chosen.text() });
-      tell(versions.length === 1 ? "One skill was brought in; it waits for your word." : `${versions.length} skills were brought in; they wait for your word.`);
+      tell(versions.length === 1 ? "1 skill imported. It needs your approval." : `${versions.length} skills imported. They need your approval.`);
       onDone();
     } catch (error) {
       tellFailure(error);
@@ -112,7 +112,7 @@ function ImportSkills({ onDone }: { onDone: () => void }) {
         }}
       />
       <Button icon="plus" disabled={busy} onClick={() => file.current?.click()}>
-        {busy ? "Trying them" : "Import"}
+        {busy ? "Testing" : "Import"}
       </Button>
     </>
   );

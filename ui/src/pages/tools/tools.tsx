@@ -10,18 +10,20 @@ import { useState } from "preact/hooks";
 import { go, href, place } from "../../router";
 import { useAsked } from "../../state/asked";
 import { api } from "../../wire/api";
+import type { ToolList, ToolResponse } from "../../wire/responses";
 import { MAKE, Make } from "./make";
 import { One } from "./one";
-import type { ToolTold } from "./shapes";
 import { Skills } from "./skills";
 import { Problems } from "./problems";
+import { Servers } from "./servers";
 import { SHORT_EFFECTS, byFamily, familyName, firstSentence } from "./words";
 import "./tools.css";
 
 const TABS = [
-  { id: "tools", title: "Tools" },
-  { id: "skills", title: "Skills" },
-  { id: "problems", title: "Problems" },
+  { id: "tools", title: "Tools", Panel: BuiltIn },
+  { id: "skills", title: "Skills", Panel: Skills },
+  { id: "mcp", title: "MCP servers", Panel: Servers },
+  { id: "problems", title: "Problems", Panel: Problems },
 ];
 
 export default function ToolsPage() {
@@ -32,19 +34,20 @@ export default function ToolsPage() {
 }
 
 function Overview() {
-  const tab = place.value.query.get("tab") ?? "tools";
+  const wanted = place.value.query.get("tab");
+  const { id: tab, Panel } = TABS.find((each) => each.id === wanted) ?? TABS[0]!;
   const choose = (id: string) => void (location.hash = `${href("tools")}?tab=${id}`);
   return (
     <div class="page">
       <div class="row spread">
-        <p class="soft lead">Tools are shipped. Skills are made, by the agent or by you, and wait for your word.</p>
+        <p class="soft lead">Built-in tools, and skills made by you or the agent. Skills need your approval.</p>
         <Button icon="plus" kind="main" onClick={() => go("tools", MAKE)}>
-          Make a skill
+          Create a skill
         </Button>
       </div>
       <Tabs label="Tools and skills" tabs={TABS} chosen={tab} onChoose={choose}>
         <div class="tools-panel">
-          {tab === "skills" ? <Skills /> : tab === "problems" ? <Problems /> : <BuiltIn />}
+          <Panel />
         </div>
       </Tabs>
     </div>
@@ -53,16 +56,16 @@ function Overview() {
 
 function BuiltIn() {
   const [search, setSearch] = useState("");
-  const { answer, error, again } = useAsked((signal) => api.get<{ tools: ToolTold[] }>("/api/tools", {}, signal), []);
+  const { answer, error, again } = useAsked((signal) => api.get<ToolList>("/api/tools", {}, signal), []);
   if (error) return <Failure error={error} onRetry={again} />;
-  if (!answer) return <Loading what="Looking for tools" />;
+  if (!answer) return <Loading what="Loading" />;
   const families = byFamily(answer.tools, search);
   return (
     <div class="stack">
       <Search label="Search tools" value={search} onInput={setSearch} />
       {families.length === 0 && (
-        <Empty icon="tools" title={search ? "No tool is called like that." : "There are no tools."}>
-          {!search && <p>The settings let none be called.</p>}
+        <Empty icon="tools" title={search ? "No tools found." : "No tools."}>
+          {!search && <p>All tools are switched off in the settings.</p>}
         </Empty>
       )}
       {families.map(([family, tools]) => (
@@ -79,7 +82,7 @@ function BuiltIn() {
   );
 }
 
-function ToolLine({ tool }: { tool: ToolTold }) {
+function ToolLine({ tool }: { tool: ToolResponse }) {
   return (
     <li>
       <a class="line" href={href("tools", tool.name)}>

@@ -3,7 +3,7 @@
 import { bytes } from "../../parts/amount";
 import { duration } from "../../parts/moment";
 import { Table } from "../../parts/table";
-import type { Attempt, Trial } from "./shapes";
+import type { Attempt, SkillTrial as Trial } from "../../wire/responses";
 
 export function TrialView({ trial }: { trial: Trial }) {
   return (

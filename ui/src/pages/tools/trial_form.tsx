@@ -8,8 +8,9 @@ import { Field, Select, TextArea } from "../../parts/field";
 import { Icon } from "../../parts/icon";
 import { duration } from "../../parts/moment";
 import { api } from "../../wire/api";
+import type { Attempt } from "../../wire/responses";
 import { argumentsOf, controlOf, filledIn, type Argument } from "./schema";
-import type { Attempt, Schema } from "./shapes";
+import type { Schema } from "./shapes";
 import { Outcome } from "./trial";
 
 interface Shape {

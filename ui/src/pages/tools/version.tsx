@@ -5,9 +5,9 @@ import { Code } from "../../parts/code";
 import { Tag } from "../../parts/tag";
 import { Time } from "../../parts/time";
 import { href } from "../../router";
+import type { VersionResponse as Version } from "../../wire/responses";
 import { Arguments } from "./arguments";
 import { Findings } from "./findings";
-import type { Version } from "./shapes";
 import { inWords } from "./schema";
 import { TrialForm } from "./trial_form";
 import { TrialView } from "./trial";
@@ -43,7 +43,7 @@ export function VersionView({ version, path }: { version: Version; path: string 
           </div>
         </Card>
       )}
-      <Card title="Trial" actions={version.trial.passed ? <Tag tone="good">passed</Tag> : <Tag tone="bad">not passed</Tag>}>
+      <Card title="Trial" actions={version.trial.passed ? <Tag tone="good">passed</Tag> : <Tag tone="bad">failed</Tag>}>
         <TrialView trial={version.trial} />
       </Card>
       {!guide && (

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import type { SkillTold, ToolTold } from "./shapes";
+import type { SkillResponse, ToolResponse } from "../../wire/responses";
 import { byFamily, callsOf, familyName, firstSentence } from "./words";
 
-const tool = (name: string, family: string, description = "") => ({ name, family, description }) as ToolTold;
+const tool = (name: string, family: string, description = "") => ({ name, family, description }) as ToolResponse;
 
 describe("tools in words", () => {
   it("puts tools of a family together and finds them by name and description", () => {
@@ -16,8 +16,8 @@ describe("tools in words", () => {
   });
 
   it("says how often a skill was called", () => {
-    expect(callsOf({ calls: 0, failures: 0 } as SkillTold)).toBe("never called");
-    expect(callsOf({ calls: 3, failures: 1 } as SkillTold)).toBe("called 3 times, 1 failed");
+    expect(callsOf({ calls: 0, failures: 0 } as SkillResponse)).toBe("never called");
+    expect(callsOf({ calls: 3, failures: 1 } as SkillResponse)).toBe("called 3 times, 1 failed");
   });
 
   it("takes the first sentence and not the point of a number", () => {

@@ -1,16 +1,16 @@
 /** What the marks of tools and skills mean. Pure. */
 
 import type { Tone } from "../../parts/tag";
-import type { SkillTold, ToolTold } from "./shapes";
+import type { SkillResponse, ToolResponse } from "../../wire/responses";
 
 /** What running a tool does. */
-export const EFFECTS: Record<ToolTold["effect"], string> = {
+export const EFFECTS: Record<ToolResponse["effect"], string> = {
   read: "Changes nothing; it may be repeated.",
   idempotent: "Changes something; repeating it leaves the same.",
   once: "Changes something each time; it is never repeated by itself.",
 };
 
-export const SHORT_EFFECTS: Record<ToolTold["effect"], string> = {
+export const SHORT_EFFECTS: Record<ToolResponse["effect"], string> = {
   read: "reads",
   idempotent: "changes",
   once: "changes each time",
@@ -18,18 +18,18 @@ export const SHORT_EFFECTS: Record<ToolTold["effect"], string> = {
 
 /** What a tool can do beyond its own result. */
 export const POWERS: Record<string, string> = {
-  send: "Can carry data out of this machine.",
-  execute: "Runs foreign code, in a sandbox.",
+  send: "Can send data out of this machine.",
+  execute: "Runs code in a sandbox.",
   change: "Changes files of the workspace.",
-  remember: "Writes what later turns are told.",
-  extend: "Adds to what the agent can do by itself.",
+  remember: "Writes to memory.",
+  extend: "Can add new abilities to the agent.",
 };
 
 /** When a person is asked. */
-export const ASKING: Record<ToolTold["approval"], string> = {
-  never: "It runs without a question.",
-  sometimes: "You are asked when the call may do harm.",
-  always: "You are asked before each call.",
+export const ASKING: Record<ToolResponse["approval"], string> = {
+  never: "Never needed.",
+  sometimes: "Needed when a call may do harm.",
+  always: "Needed for every call.",
 };
 
 export const FAMILIES: Record<string, string> = {
@@ -45,8 +45,8 @@ export const FAMILIES: Record<string, string> = {
   tool_search: "Finding tools",
   skills: "Making skills",
   skill_finding: "Finding skills",
-  skill_tools: "Skills in use",
-  mcp: "Foreign servers",
+  skill_tools: "Enabled skills",
+  mcp: "MCP servers",
 };
 
 /** The name of a family. */
@@ -56,10 +56,10 @@ export function familyName(family: string): string {
 }
 
 /** A skill's state, in a word and a tone. */
-export function stateOf(skill: SkillTold): { word: string; tone: Tone | undefined } {
-  if (skill.state === "enabled") return { word: "in use", tone: "good" };
-  if (skill.state === "disabled") return { word: "resting", tone: undefined };
-  return { word: "not in use yet", tone: undefined };
+export function stateOf(skill: SkillResponse): { word: string; tone: Tone | undefined } {
+  if (skill.state === "enabled") return { word: "enabled", tone: "good" };
+  if (skill.state === "disabled") return { word: "disabled", tone: undefined };
+  return { word: "not enabled yet", tone: undefined };
 }
 
 const STANDINGS: Record<string, Tone> = { approved: "good", proposed: "warn", rejected: "bad" };
@@ -70,16 +70,16 @@ export function standingTone(standing: string): Tone | undefined {
 }
 
 /** How often a skill was called. */
-export function callsOf(skill: SkillTold): string {
+export function callsOf(skill: SkillResponse): string {
   if (skill.calls === 0) return "never called";
   const times = skill.calls === 1 ? "called once" : `called ${skill.calls} times`;
   return skill.failures === 0 ? times : `${times}, ${skill.failures} failed`;
 }
 
 /** Tools by family, in the order in which families come. */
-export function byFamily(tools: readonly ToolTold[], search: string): [string, ToolTold[]][] {
+export function byFamily(tools: readonly ToolResponse[], search: string): [string, ToolResponse[]][] {
   const wanted = search.trim().toLowerCase();
-  const found = new Map<string, ToolTold[]>();
+  const found = new Map<string, ToolResponse[]>();
   for (const tool of tools) {
     if (!`${tool.name}\n${tool.description}`.toLowerCase().includes(wanted)) continue;
     found.set(tool.family, [...(found.get(tool.family) ?? []), tool]);

@@ -1,27 +1,9 @@
 /** What was spent, made ready to be drawn. Pure. */
 
-/** Requests, tokens and money. */
-export interface Total {
-  requests: number;
-  input_tokens: number;
-  output_tokens: number;
-  total_tokens: number;
-  /** US dollars, of the requests whose price is known; null when none is. */
-  cost: number | null;
-}
-
-export interface Usage {
-  range: string;
-  since: string | null;
-  until: string;
-  total: Total;
-  by_model: (Total & { model: string })[];
-  by_day: (Total & { day: string })[];
-  by_session: (Total & { session_id: string; title: string | null })[];
-}
+import type { TotalResponse, UsageResponse } from "../../wire/responses";
 
 /** A row of a chart and of the table beside it. */
-export interface Row extends Total {
+export interface Row extends TotalResponse {
   key: string;
   label: string;
   /** Where it leads; empty when nowhere. */
@@ -33,7 +15,7 @@ const DAY = 24 * 60 * 60 * 1000;
 const MOST = 400;
 
 /** Every day from the first to the last, also those on which nothing was spent. */
-export function daysOf(usage: Pick<Usage, "by_day" | "since" | "until">): Row[] {
+export function daysOf(usage: Pick<UsageResponse, "by_day" | "since" | "until">): Row[] {
   const known = new Map(usage.by_day.map((each) => [each.day, each]));
   const days = [...known.keys()].sort();
   const last = [days.at(-1), usage.until.slice(0, 10)].filter(Boolean).sort().at(-1) ?? "";
@@ -45,7 +27,7 @@ export function daysOf(usage: Pick<Usage, "by_day" | "since" | "until">): Row[] 
   });
 }
 
-const NOTHING: Total = { requests: 0, input_tokens: 0, output_tokens: 0, total_tokens: 0, cost: null };
+const NOTHING: TotalResponse = { requests: 0, input_tokens: 0, output_tokens: 0, total_tokens: 0, cost: null };
 
 /** A day as a person writes it. */
 export function dayName(day: string): string {

@@ -9,7 +9,8 @@ import { Table } from "../../parts/table";
 import { href } from "../../router";
 import { useAsked } from "../../state/asked";
 import { api } from "../../wire/api";
-import { daysOf, largest, type Row, type Total, type Usage } from "./books";
+import type { TotalResponse, UsageResponse } from "../../wire/responses";
+import { daysOf, largest, type Row } from "./books";
 import { Days, Shares } from "./charts";
 import "./usage.css";
 
@@ -24,12 +25,12 @@ export default function UsagePage() {
   const [range, setRange] = useState("7d");
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
   const { answer, error, busy, again } = useAsked(
-    (signal) => api.get<Usage>("/api/usage", { range, tz: zone }, signal),
+    (signal) => api.get<UsageResponse>("/api/usage", { range, tz: zone }, signal),
     [range],
   );
   return (
     <div class="page" aria-busy={busy}>
-      <div class="ranges" role="group" aria-label="Which days">
+      <div class="ranges" role="group" aria-label="Period">
         {RANGES.map(({ id, title }) => (
           <button key={id} type="button" class="range" aria-pressed={range === id} onClick={() => setRange(id)}>
             {title}
@@ -37,17 +38,17 @@ export default function UsagePage() {
         ))}
       </div>
       {error !== null && <Failure error={error} onRetry={again} />}
-      {!answer && error === null && <Loading what="Adding up" />}
+      {!answer && error === null && <Loading what="Loading" />}
       {answer && <Books usage={answer} />}
     </div>
   );
 }
 
-function Books({ usage }: { usage: Usage }) {
+function Books({ usage }: { usage: UsageResponse }) {
   if (usage.total.requests === 0) {
     return (
-      <Empty icon="usage" title="Nothing was spent in this time.">
-        <p>As soon as a model is asked, its tokens are counted here. A longer range may have some.</p>
+      <Empty icon="usage" title="No usage in this period.">
+        <p>Tokens are counted here as soon as a model is used. Try a longer period.</p>
       </Empty>
     );
   }
@@ -56,7 +57,7 @@ function Books({ usage }: { usage: Usage }) {
     usage.by_session.map((each) => ({
       ...each,
       key: each.session_id,
-      label: each.title ?? "A session that was deleted",
+      label: each.title ?? "Deleted session",
       link: each.title === null ? "" : href("chat", each.session_id),
     })),
   );
@@ -83,13 +84,13 @@ function Books({ usage }: { usage: Usage }) {
   );
 }
 
-function Totals({ total }: { total: Total }) {
+function Totals({ total }: { total: TotalResponse }) {
   const facts = [
     { name: "Tokens", value: tokens(total.total_tokens), exact: total.total_tokens.toLocaleString("en") },
     { name: "Read", value: tokens(total.input_tokens), exact: total.input_tokens.toLocaleString("en") },
-    { name: "Written", value: tokens(total.output_tokens), exact: total.output_tokens.toLocaleString("en") },
+    { name: "Output", value: tokens(total.output_tokens), exact: total.output_tokens.toLocaleString("en") },
     { name: "Requests", value: total.requests.toLocaleString("en"), exact: "" },
-    { name: "Cost", value: total.cost === null ? "not known" : money(total.cost), exact: "Of the requests whose price is known" },
+    { name: "Cost", value: total.cost === null ? "unknown" : money(total.cost), exact: "Of the requests whose price is known" },
   ];
   return (
     <dl class="totals">
@@ -114,8 +115,8 @@ function Numbers({ label, first, rows }: { label: string; first: string; rows: r
         columns={[
           { title: first, cell: (row) => (row.link ? <a href={row.link}>{row.label}</a> : row.label) },
           { title: "Requests", cell: (row) => count(row.requests), number: true },
-          { title: "Read", cell: (row) => count(row.input_tokens), number: true },
-          { title: "Written", cell: (row) => count(row.output_tokens), number: true },
+          { title: "Input", cell: (row) => count(row.input_tokens), number: true },
+          { title: "Output", cell: (row) => count(row.output_tokens), number: true },
           { title: "Cost", cell: (row) => (row.cost === null ? "–" : money(row.cost)), number: true },
         ]}
       />

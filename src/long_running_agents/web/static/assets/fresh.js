@@ -1,1 +1,1 @@
-import{y as e}from"./failure.js";import{C as t}from"./index.js";var n=250;function r(r,i){e(()=>{let e=0,a=t(t=>{r.has(t.type)&&(clearTimeout(e),e=window.setTimeout(i,n))});return()=>{clearTimeout(e),a()}},[i])}export{r as t};
+import{K as e,j as t}from"./index.js";var n=250;function r(r,i){e(()=>{let e=0,a=t(t=>{r.has(t.type)&&(clearTimeout(e),e=window.setTimeout(i,n))});return()=>{clearTimeout(e),a()}},[i])}export{r as t};

@@ -1,1 +1,1 @@
-import{j as e}from"./failure.js";function t({tone:t,children:n}){return e(`span`,{class:t?`tag tag-${t}`:`tag`,children:n})}export{t};
+import{it as e}from"./index.js";function t({tone:t,children:n}){return e(`span`,{class:t?`tag tag-${t}`:`tag`,children:n})}export{t};

@@ -1,0 +1,397 @@
+"""The road: drives the turns of all owners, one per session at a time, in order."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from long_running_agents.agent import history, transcript
+from long_running_agents.agent import settle as agent_settle
+from long_running_agents.agent.approvals import ApprovalsSettled
+from long_running_agents.agent.hub import Hub
+from long_running_agents.agent.model_request import must_see
+from long_running_agents.agent.recorder import SessionState
+from long_running_agents.agent.runner import TurnRunner
+from long_running_agents.agent.settle import Failed, Outcome, Stopped, Waiting, settle, status_of
+from long_running_agents.domain.context_window import HistoryWindow
+from long_running_agents.domain.events import EventEnvelope, TurnResumed
+from long_running_agents.domain.ids import SessionId, TurnId
+from long_running_agents.domain.ports import Clock, Engine
+from long_running_agents.domain.session import Session
+from long_running_agents.domain.turn import Turn, TurnStatus
+from long_running_agents.errors import Busy, CorruptData, LraError, StorageFailed
+from long_running_agents.models.factory import ModelSource
+from long_running_agents.observe import logs
+from long_running_agents.observe.observers import Observers, TurnObservation
+from long_running_agents.store import events, messages, rules, sessions, taints, turns
+from long_running_agents.store.database import Database, Transaction
+from long_running_agents.store.messages import StoredMessage
+
+_LONGEST = 3600.0
+"""Seconds to sleep in one go: the machine may sleep, and its clock be set."""
+
+
+class Alarm:
+    """Calls somebody when the clock shows a moment."""
+
+    def __init__(self, clock: Clock, call: Callable[[], Awaitable[None]]) -> None:
+        self._clock = clock
+        self._call = call
+        self._task: asyncio.Task[None] | None = None
+        self._at: datetime | None = None
+
+    def set(self, at: datetime | None) -> None:
+        """Ring at a moment instead of the one before; None for never."""
+        if at == self._at:
+            return
+        self.close()
+        self._at = at
+        if at is not None:
+            self._task = asyncio.get_running_loop().create_task(self._wait(at))
+
+    def close(self) -> None:
+        """Do not call any more."""
+        if self._task is not None and self._task is not asyncio.current_task():
+            self._task.cancel()
+        self._task = self._at = None
+
+    async def _wait(self, at: datetime) -> None:
+        while (left := (at - self._clock.now()).total_seconds()) > 0:
+            await self._clock.sleep(min(left, _LONGEST))
+        self._at = None
+        await self._call()
+
+
+class SessionModels:
+    """The models of the sessions at work: a switch is heard at the next step."""
+
+    def __init__(self) -> None:
+        self._chosen: dict[SessionId, str | None] = {}
+
+    def begin(self, session_id: SessionId, model: str | None) -> None:
+        """A turn begins to run; None follows the settings."""
+        self._chosen[session_id] = model
+
+    def end(self, session_id: SessionId) -> None:
+        """The session's turn has come to rest."""
+        self._chosen.pop(session_id, None)
+
+    def switch(self, session_id: SessionId, model: str) -> None:
+        """Ask another model from the next step on, if the session is at work."""
+        if session_id in self._chosen:
+            self._chosen[session_id] = model
+
+    def of(self, session_id: SessionId) -> str | None:
+        """The model to ask now."""
+        return self._chosen.get(session_id)
+
+
+log = logging.getLogger(__name__)
+
+WORK = "turn"
+"""The kind of work the engine knows turns by."""
+
+_MOST_ATTEMPTS = 10
+"""Deaths without a step between them before a turn is given up."""
+_AGAIN = 5.0
+"""Seconds after which a turn tries again to be written; more with every attempt."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Claimed:
+    turn: Turn
+    session: Session
+    log: list[StoredMessage]
+    whole: bool
+    """Whether the log is all that was ever said in the session."""
+    news: list[EventEnvelope]
+    state: SessionState
+
+
+@dataclass(slots=True)
+class _Work:
+    """A turn at work, in line, or waited for."""
+
+    owner: str | None = None
+    """Whose turn it is, if it was submitted here."""
+    over: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set when the turn's work is over, for now or for good."""
+    rest: Turn | None = None
+    """The turn as it came to rest."""
+
+
+def _nobody(_: Turn) -> None:
+    """Nobody has to know."""
+
+
+class TurnDriver:
+    """Takes turns from where they are to where they come to rest, whoever began them."""
+
+    def __init__(
+        self,
+        *,
+        database: Database,
+        hub: Hub,
+        clock: Clock,
+        runner: TurnRunner,
+        models: ModelSource,
+        chosen: SessionModels,
+        view: HistoryWindow,
+        observers: Observers | None = None,
+    ) -> None:
+        self._database = database
+        self._hub = hub
+        self._clock = clock
+        self._runner = runner
+        self._models = models
+        self._chosen = chosen
+        self.view = view
+        self._observers = observers or Observers()
+        self._settled = _nobody
+        self._engine: Engine | None = None
+        self._closed = False
+        self._stopping: set[TurnId] = set()
+        self._running: dict[TurnId, _Work] = {}
+        self._broken: dict[TurnId, LraError] = {}
+        """Why turns could not be driven to where they rest, until they are."""
+        self._alarm = Alarm(clock, self._look_after_questions)
+
+    async def open(self, engine: Engine, *, settled: Callable[[Turn], None] = _nobody) -> None:
+        """Take up work: whatever was unfinished goes on."""
+        self._engine = engine
+        self._settled = settled
+        for turn in await self._database.read(turns.unfinished):
+            await self.submit(turn)
+        await self.expire()
+
+    @property
+    def ready(self) -> bool:
+        """Whether it takes up work."""
+        return self._engine is not None and not self._closed
+
+    @property
+    def busy(self) -> int:
+        """How many turns are at work or in line."""
+        return len(self._running)
+
+    async def submit(self, turn: Turn, delay: float = 0.0) -> None:
+        """Let a turn be driven when its time comes."""
+        work = self._running.setdefault(turn.id, _Work())
+        # It goes on: where it rested before is not where it comes to rest.
+        work.owner, work.rest = turn.owner, None
+        await self._the_engine.submit(WORK, turn.id, partition=turn.session_id, delay=delay)
+
+    def drives(self, turn_id: TurnId, owner: str) -> bool:
+        """Whether a turn of this owner is at work or in line."""
+        work = self._running.get(turn_id)
+        return work is not None and work.owner == owner
+
+    async def must_see(self, session_id: SessionId, model: str | None) -> None:
+        """Refuse what a session would be shown, if its model sees no pictures."""
+        session = await self._database.read(lambda tx: sessions.find(tx, session_id))
+        asked = model or (session.model if session else None)
+        must_see(self._models.choices(asked)[0])
+
+    async def stop(self, turn: Turn) -> None:
+        """Bring a turn to rest that runs, waits or is in line."""
+        self._stopping.add(turn.id)
+        try:
+            await self._the_engine.cancel(turn.id)
+            # It waited for an answer or for its place in line, or it was caught between two
+            # writes: then nobody has written yet that it was stopped.
+            await self._settle(turn, Stopped(""))
+            self._over(turn.id)
+        finally:
+            self._stopping.discard(turn.id)
+
+    async def settled(self, turn_id: TurnId) -> Turn:
+        """Wait until a turn has ended or waits for an answer."""
+        while True:
+            if (broken := self._broken.get(turn_id)) is not None:
+                raise broken
+            known = turn_id in self._running
+            # There before the turn is read, so that its end cannot slip in between.
+            work = self._running.setdefault(turn_id, _Work())
+            if not known:
+                turn = await self._database.read(lambda tx: turns.get(tx, turn_id))
+                if turn.status.settled:
+                    self._over(turn_id)
+                    return turn
+            await work.over.wait()
+            if work.rest is not None and work.rest.status.settled:
+                return work.rest
+
+    async def go_on(self, done: ApprovalsSettled) -> None:
+        """Ring answers, and let the turns go on that waited for nothing else."""
+        self._hub.publish(done.news)
+        for turn in done.going_on:
+            await self.submit(turn)
+
+    async def expire(self) -> None:
+        """Answer questions, and end turns, that have waited too long."""
+        now = self._clock.now()
+        patience = self._runner.patience
+        late = await self._database.read(lambda tx: agent_settle.next_deadline(tx, patience))
+        if late is not None and late <= now:
+            done = await self._database.write(lambda tx: agent_settle.expire_all(tx, now, patience))
+            await self.go_on(done)
+            late = await self._database.read(lambda tx: agent_settle.next_deadline(tx, patience))
+        self._alarm.set(late)
+
+    async def _look_after_questions(self) -> None:
+        try:
+            await self.expire()
+        except LraError as error:
+            # A full disk or the like; whoever looks next tries again.
+            log.warning("a question could not expire: %s", error)
+
+    def close(self) -> None:
+        """Let no question expire any more; the next to open the home looks after them."""
+        self._closed = True
+        self._alarm.close()
+
+    async def run(self, turn_id: str) -> None:
+        """Drive one turn until it settles; the engine calls this."""
+        turn = TurnId(turn_id)
+        self._broken.pop(turn, None)
+        try:
+            with logs.turn(turn_id):
+                await self._drive(turn)
+        except StorageFailed as error:
+            log.warning("turn %s waits until it can be written: %s", turn_id, error)
+            self._broken[turn] = error
+        except Exception as error:  # The outermost handler around a turn.
+            # We failed, so the outcome is not stored: tell whoever waits. The turn stays
+            # unfinished and goes on when the home is opened again.
+            log.exception("turn %s is left unfinished", turn_id)
+            self._broken[turn] = (
+                error if isinstance(error, LraError) else LraError(f"Something broke: {error!r}.")
+            )
+        finally:
+            self._over(turn)
+        if isinstance(self._broken.get(turn), StorageFailed):
+            await self._try_again(turn)
+
+    async def _try_again(self, turn_id: TurnId) -> None:
+        """Let a turn go on later for which the disk had no room."""
+        try:
+            turn = await self._database.read(lambda tx: turns.get(tx, turn_id))
+        except LraError:
+            log.exception("turn %s is left unfinished", turn_id)
+            return
+        await self.submit(turn, delay=_AGAIN * max(1, turn.attempts))
+
+    async def _drive(self, turn_id: TurnId) -> None:
+        # No model is asked whose answer could not be written down.
+        await self._database.check_room()
+        claimed = await self._database.write(lambda tx: self._claim(tx, turn_id))
+        if claimed is None:
+            turn = await self._database.read(lambda tx: turns.get(tx, turn_id))
+            if turn.status is TurnStatus.STEERED:
+                # The turn that it was given to answers it; it came to rest all the same.
+                self._settled(turn)
+            return
+        self._hub.publish(claimed.news)
+        turn, seen = claimed.turn, TurnObservation(claimed.turn)
+        try:
+            with (
+                logs.turn(turn.id, turn.session_id),
+                self._observers.turn(seen),
+            ):
+                log.info("the turn is at work, attempt %d", turn.attempts)
+                outcome = await self._outcome(claimed)
+                seen.status = status_of(outcome)
+                log.info("the turn rests: %s", seen.status)
+        except asyncio.CancelledError:
+            # The home is being closed in good order: that is not a death.
+            await self._database.write(lambda tx: turns.release(tx, turn_id))
+            raise
+        await self._settle(turn, outcome)
+
+    async def _outcome(self, claimed: _Claimed) -> Outcome:
+        turn = claimed.turn
+        if turn.attempts > _MOST_ATTEMPTS:
+            return Failed(
+                LraError(
+                    f"This turn was cut off {turn.attempts} times without getting anywhere.",
+                    hint="Look at the log, then retry it.",
+                )
+            )
+        key = turn.session_id
+        self._chosen.begin(key, turn.model or claimed.session.model)
+        try:
+            self._models.choices(self._chosen.of(key))
+            return await self._runner.run(
+                turn,
+                transcript.loaded(claimed.log),
+                lambda: self._models.choices(self._chosen.of(key)),
+                fresh=not any(message.turn_id == turn.id for message in claimed.log),
+                seen=claimed.whole,
+                state=claimed.state,
+                stopping=lambda: turn.id in self._stopping,
+            )
+        except (StorageFailed, CorruptData):
+            raise
+        except LraError as error:
+            # A model that cannot be asked, by name.
+            return Failed(error)
+        except Exception as error:  # A bug ends one turn, and whoever waits for it is told.
+            log.exception("turn %s failed", turn.id)
+            return Failed(LraError(f"Something broke: {type(error).__name__}: {error}."))
+        finally:
+            self._chosen.end(key)
+
+    def _claim(self, tx: Transaction, turn_id: TurnId) -> _Claimed | None:
+        turn = turns.claim(tx, turn_id)
+        if turn is None:
+            return None
+        now = self._clock.now()
+        resumed = [TurnResumed(attempt=turn.attempts)] if turn.attempts > 1 else []
+        log = history.read(tx, turn, self.view, now)
+        return _Claimed(
+            turn,
+            sessions.get(tx, turn.session_id),
+            log,
+            len(log) >= messages.count(tx, turn.session_id),
+            events.append(tx, turn.session_id, turn.id, resumed, now),
+            SessionState(
+                sources=taints.sources(tx, turn.session_id),
+                rules=rules.standing(tx, turn.session_id),
+                steers=turns.steering(tx, turn.session_id),
+            ),
+        )
+
+    async def _settle(self, turn: Turn, outcome: Outcome) -> None:
+        """Write how a turn came to rest, publish it, and call the next in line."""
+        now = self._clock.now()
+
+        def work(tx: Transaction) -> tuple[list[EventEnvelope], Turn, Turn | None]:
+            # Read again: steps were added since the turn was claimed.
+            fresh = turns.get(tx, turn.id)
+            if fresh.status.ended:
+                return [], fresh, None
+            news = settle(tx, fresh, outcome, now)
+            return news, turns.get(tx, turn.id), turns.current(tx, turn.session_id)
+
+        news, rest, following = await self._database.write(work)
+        self._broken.pop(turn.id, None)
+        if (waited := self._running.get(turn.id)) is not None:
+            waited.rest = rest
+        self._hub.publish(news)
+        self._settled(turn)
+        if isinstance(outcome, Waiting):
+            await self.expire()
+        if following is not None and following.status is TurnStatus.QUEUED:
+            await self.submit(following)
+
+    def _over(self, turn_id: TurnId) -> None:
+        """Wake whoever waits for a turn."""
+        if (work := self._running.pop(turn_id, None)) is not None:
+            work.over.set()
+
+    @property
+    def _the_engine(self) -> Engine:
+        if self._engine is None:
+            raise Busy("The turn service is not open yet.")
+        return self._engine

@@ -1,0 +1,273 @@
+"""Bringing a turn to rest: its status and its closing event in one transaction."""
+
+import json
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import assert_never
+
+from long_running_agents.agent import approvals
+from long_running_agents.agent.approvals import ApprovalReply, ApprovalsSettled, judgement
+from long_running_agents.domain.approval import ApprovalState
+from long_running_agents.domain.budget import LimitHit
+from long_running_agents.domain.events import (
+    ApprovalResolved,
+    Event,
+    EventEnvelope,
+    ToolReturned,
+    TurnDone,
+    TurnFailed,
+    TurnLimited,
+    TurnStopped,
+    UsageTotals,
+)
+from long_running_agents.domain.session import Task, outline
+from long_running_agents.domain.tool import UNCERTAIN_MESSAGE, CallState, Effect, ToolCallRecord
+from long_running_agents.domain.turn import Turn, TurnStatus
+from long_running_agents.errors import LraError, UsageError
+from long_running_agents.store import approvals as approval_rows
+from long_running_agents.store import decisions, events, ledger, sessions, taints, tasks, turns
+from long_running_agents.store.database import Transaction
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """The model gave its final answer."""
+
+    text: str
+    model: str
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """Calls wait for a person."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """A person stopped the turn, or it waited for somebody who did not come back."""
+
+    words: str
+    """What had been written by then."""
+    begun: frozenset[str] | None = None
+    """The calls that had begun to run, or None when nobody knows."""
+    why: str = "stopped by the user"
+
+
+@dataclass(frozen=True, slots=True)
+class Limited:
+    """A budget was used up."""
+
+    hit: LimitHit
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """The turn could not go on."""
+
+    error: LraError
+
+
+Outcome = Answered | Waiting | Stopped | Limited | Failed
+
+
+def status_of(outcome: Outcome) -> TurnStatus:
+    """Where a turn stands after it came to rest."""
+    match outcome:
+        case Answered():
+            return TurnStatus.DONE
+        case Waiting():
+            return TurnStatus.WAITING
+        case Stopped():
+            return TurnStatus.STOPPED
+        case Limited():
+            return TurnStatus.LIMITED
+        case Failed():
+            return TurnStatus.FAILED
+        case _:
+            assert_never(outcome)
+
+
+_NOT_RUN = "Not run: the turn was stopped before."
+_NOT_ANSWERED = (
+    "Not answered: the program that was to run it gave no result. It may or may not have run."
+)
+_WITHDRAWN = ApprovalReply(state=ApprovalState.WITHDRAWN, reason="the turn was stopped")
+
+
+def settle(tx: Transaction, turn: Turn, outcome: Outcome, now: datetime) -> list[EventEnvelope]:
+    """Write how a turn came to rest; the turn as it was read in this transaction."""
+    news: list[Event] = []
+    match outcome:
+        case Waiting():
+            # An answer may have come between the question and this line.
+            waits = approvals.waits(tx, turn.id)
+            status = TurnStatus.WAITING if waits else TurnStatus.QUEUED
+            turns.move(tx, turn, status, now=now)
+        case Answered(text, model):
+            turns.move(tx, turn, TurnStatus.DONE, now=now, answer=text)
+            news = [_done(turn, text, model)]
+        case Stopped(words, begun, why):
+            news = [*_abandon(tx, turn, begun, now), TurnStopped(text=words)]
+            turns.move(tx, turn, TurnStatus.STOPPED, now=now, answer=words, error=why)
+        case Limited(hit):
+            text = limit_text(hit.sentence, turn, tasks.of_session(tx, turn.session_id))
+            turns.move(tx, turn, TurnStatus.LIMITED, now=now, answer=text, error=hit.sentence)
+            news = [TurnLimited(limit=hit.name, text=text)]
+        case Failed(error):
+            turns.move(tx, turn, TurnStatus.FAILED, now=now, error=str(error))
+            news = [TurnFailed(code=error.code, message=error.message, hint=error.hint)]
+        case _:
+            assert_never(outcome)
+    sessions.touch(tx, turn.session_id, now)
+    return events.append(tx, turn.session_id, turn.id, news, now)
+
+
+def limit_text(sentence: str, turn: Turn, tree: list[Task]) -> str:
+    """What a person is told when a budget ends a turn: what was done and what is left."""
+    spent = turn.spent
+    lines = [
+        f"I had to stop here: {sentence}.",
+        f"So far: {spent.steps} steps, {spent.tool_calls} tool calls, {spent.total_tokens} tokens.",
+    ]
+    left = [task for task in tree if task.status.open]
+    if left:
+        lines += ["Left to do:", outline([replace(task, parent=None) for task in left])]
+    lines.append("Retry the turn to go on with a fresh budget, or raise the limit.")
+    return "\n".join(lines)
+
+
+def _done(turn: Turn, text: str, model: str) -> TurnDone:
+    spent = turn.spent
+    return TurnDone(
+        text=text,
+        iterations=spent.steps,
+        model=model,
+        usage=UsageTotals.of(spent),
+        mode=turn.mode,
+    )
+
+
+def _abandon(
+    tx: Transaction, turn: Turn, begun: frozenset[str] | None, now: datetime
+) -> list[Event]:
+    """Give every open call and question of a stopped turn its outcome."""
+    news: list[Event] = []
+    handed = {call.call_id for call in approvals.client_calls(tx, turn.id)}
+    for call in ledger.unresolved(tx, turn.id):
+        state, told = _fate(call, begun, handed)
+        ledger.resolve(tx, turn.id, call.call_id, state, json.dumps(told), now)
+        news.append(_returned(call, state, told))
+    for approval in approval_rows.of_turn(tx, turn.id).values():
+        if approval.state is ApprovalState.OPEN:
+            approval_rows.answer(tx, approval.id, _WITHDRAWN.state, _WITHDRAWN.reason, now)
+            decisions.note(tx, [judgement(tx, approval, _WITHDRAWN, now)])
+            news.append(
+                ApprovalResolved(
+                    approval_id=approval.id,
+                    tool_call_id=approval.call_id,
+                    allowed=False,
+                    reason=_WITHDRAWN.reason,
+                )
+            )
+    return news
+
+
+def _returned(call: ToolCallRecord, state: CallState, preview: str) -> ToolReturned:
+    """What is told of a call that did not run here."""
+    return ToolReturned(
+        tool=call.tool,
+        tool_call_id=call.call_id,
+        result_preview=preview,
+        duration_ms=0,
+        success=state is CallState.DONE,
+        outcome=state,
+    )
+
+
+def _fate(
+    call: ToolCallRecord, begun: frozenset[str] | None, handed: Collection[str]
+) -> tuple[CallState, str]:
+    if call.call_id in handed:
+        return CallState.FAILED, _NOT_ANSWERED
+    may_have_run = call.state is CallState.STARTED and (begun is None or call.call_id in begun)
+    if may_have_run and call.effect is Effect.ONCE:
+        return CallState.UNCERTAIN, UNCERTAIN_MESSAGE.format(tool=call.tool)
+    return CallState.FAILED, _NOT_RUN
+
+
+LONGEST = 200_000
+"""Characters of a result that are kept."""
+_PREVIEW = 500
+
+
+@dataclass(frozen=True, slots=True)
+class ResultDelivered:
+    """What came of results."""
+
+    news: list[EventEnvelope] = field(default_factory=list[EventEnvelope])
+    going_on: Turn | None = None
+    """The turn, if it waited for nothing else."""
+
+
+def deliver(
+    tx: Transaction, turn: Turn, results: Mapping[str, str], now: datetime, *, go_on: bool = True
+) -> ResultDelivered:
+    """Store results of calls that a client was to run.
+
+    Raises:
+        UsageError: A call is unknown, or has its result.
+    """
+    handed = {call.call_id: call for call in approvals.client_calls(tx, turn.id)}
+    if wrong := [call_id for call_id in results if call_id not in handed]:
+        raise UsageError(
+            f"No call {wrong[0]!r} waits for a result.",
+            hint="Each call is answered once, with the id it was handed over with.",
+        )
+    news: list[Event] = []
+    for call_id, said in results.items():
+        call, text = handed[call_id], _bounded(said)
+        ledger.resolve(tx, turn.id, call_id, CallState.DONE, json.dumps(text), now)
+        source = f"the client's tool {call.tool}"
+        taints.add(tx, turn.session_id, turn.id, source, now, call_id=call_id)
+        news.append(_returned(call, CallState.DONE, tx.redact(text)[:_PREVIEW]))
+    told = events.append(tx, turn.session_id, turn.id, news, now)
+    # A turn that has not sat down to wait yet finds the results by itself.
+    ready = go_on and turn.status is TurnStatus.WAITING and not approvals.waits(tx, turn.id)
+    if not ready:
+        return ResultDelivered(told)
+    turns.move(tx, turn, TurnStatus.QUEUED, now=now)
+    return ResultDelivered(told, turns.get(tx, turn.id))
+
+
+def _bounded(text: str) -> str:
+    rest = len(text) - LONGEST
+    return f"{text[:LONGEST]}\n[… {rest} more characters were cut]" if rest > 0 else text
+
+
+_GONE = "the program that was to run a tool did not come back within {hours:.3g} hours"
+
+
+def next_deadline(tx: Transaction, patience: timedelta | None) -> datetime | None:
+    """When something has waited too long next; None when nothing waits, or may do so for ever."""
+    ends = [approvals.next_expiry(tx)]
+    if patience is not None:
+        ends += [since + patience for since in ledger.handed(tx).values()]
+    return min((end for end in ends if end is not None), default=None)
+
+
+def expire_all(tx: Transaction, now: datetime, patience: timedelta | None) -> ApprovalsSettled:
+    """Answer every question, and end every turn, that has waited too long."""
+    done = approvals.expire(tx, now)
+    if patience is None:
+        return done
+    why = _GONE.format(hours=patience / timedelta(hours=1))
+    for turn_id, since in ledger.handed(tx).items():
+        if since + patience > now:
+            continue
+        turn = turns.get(tx, turn_id)
+        done.news.extend(settle(tx, turn, Stopped(f"I stopped here: {why}.", why=why), now))
+        following = turns.current(tx, turn.session_id)
+        if following is not None and following.status is TurnStatus.QUEUED:
+            done.going_on.append(following)
+    return done

@@ -1,0 +1,1 @@
+"""Addresses that may be reached, the proxy that checks them, and sockets that listen."""

@@ -1,1 +1,0 @@
-"""Looking at tables in files, in a process of their own."""

@@ -1,1 +1,0 @@
-"""Skills that leave as one Python module, and come back."""

@@ -1,0 +1,1131 @@
+// Made by ui/shapes.py from what the server says of its API; change that, then run it.
+
+import type { Event, Json } from "./events";
+
+/** The latest events, the newest first. */
+export interface ActivityResponse {
+  activity: Event[];
+  /** What to ask for as ``before`` to read on; null at the end. */
+  next: string | null;
+}
+
+/** Questions that wait for an answer, the oldest first. */
+export interface ApprovalList {
+  approvals: ApprovalView[];
+}
+
+/** Where a question stands. */
+export type ApprovalState = "open" | "allowed" | "denied" | "withdrawn" | "expired";
+
+/** The question whether a call may run. */
+export interface ApprovalView {
+  id: string;
+  session_id: string;
+  turn_id: string;
+  tool_call_id: string;
+  tool: string;
+  question: string;
+  state: ApprovalState;
+  /** Why it was denied, for the model to read. */
+  reason: string;
+  asked_at: string;
+  answered_at: string | null;
+  /** How long the answer is good for. */
+  lasting: GrantDuration;
+  /** From when on nobody may answer any more; null for never. */
+  expires_at: string | null;
+  input: Json;
+  /** What a lasting answer would cover; empty when only this call can be allowed. */
+  scope: string;
+}
+
+/** One call of a trial. */
+export interface Attempt {
+  args: Record<string, Json>;
+  /** What came back, as JSON text, shortened. */
+  shown: string;
+  /** Why it failed; empty when it did not. */
+  error: string;
+  derived: boolean;
+  duration_ms: number;
+  /** Bytes it used at most; 0 when nobody could tell. */
+  memory: number;
+}
+
+/** One call that was tried. */
+export interface AttemptResponse {
+  args: Record<string, Json>;
+  /** What came back, as JSON text, shortened. */
+  shown: string;
+  /** Why it failed; empty when it did not. */
+  error: string;
+  derived: boolean;
+  duration_ms: number;
+  /** Bytes it used at most; 0 when nobody could tell. */
+  memory: number;
+}
+
+/** What came of a message. */
+export interface ChatResponse {
+  turn_id: string;
+  session_id: string;
+  text: string;
+  /** done, waiting (for an approval), stopped or limited. */
+  status: string;
+  mode: string;
+  iterations: number;
+  usage: UsageTotals;
+  model: string;
+  approvals: PendingQuestion[];
+}
+
+/** One finding. */
+export interface CheckResponse {
+  name: string;
+  state: CheckState;
+  detail: string;
+  /** What to do about it; empty where nothing has to be done. */
+  fix: string;
+}
+
+/** What a check found. */
+export type CheckState = "ok" | "warning" | "problem";
+
+/** A part of the instructions. */
+export interface ContextInstruction {
+  /** `base`, `SOUL.md`, `USER.md`, `rules`, or `client` for what a program brings along. */
+  source: string;
+  text: string;
+  tokens: number;
+}
+
+/** A memory that comes to mind. */
+export interface ContextMemory {
+  id: number;
+  kind: MemoryKind;
+  trust: Trust;
+  source: string;
+  session_id: string | null;
+  at: string;
+  text: string;
+  tokens: number;
+}
+
+/** A message of the session's log. */
+export interface ContextMessage {
+  role: "user" | "assistant" | "tool" | "system";
+  /** Its beginning. */
+  text: string;
+  /** What it takes as it is shown; of one that is left out, what it would take. */
+  tokens: number;
+  /** Whole; short, with long results and arguments cut; as a line of a summary; or left out. */
+  shown: MessageForm;
+  /** Why it is not shown whole: the model's window, or as much as is used of it. */
+  reason: "" | "window";
+}
+
+/** The next request as it would be made. */
+export interface ContextResponse {
+  session_id: string;
+  /** Messages of the log that are not looked at: too many came after them, or it was cleared. */
+  earlier: number;
+  model: string;
+  /** How many tokens the model holds; null when nobody knows. */
+  window: number | null;
+  /** The newest message, if it is not in the log yet. */
+  prompt: string;
+  instructions: ContextInstruction[];
+  memories: ContextMemory[];
+  /** Why only a part of the memory could be searched; empty when all of it was. */
+  degraded: string;
+  /** What stands in the place of the turns that are left out: the standing block, with folds. */
+  block: string;
+  /** Without the newest message, if that is `prompt`. */
+  history: ContextMessage[];
+  tools: ContextTool[];
+  shares: ContextShares;
+  /** Why the request could not be made; then all of it is shown as if it fitted. */
+  problem: string;
+  total: number;
+}
+
+/** What each part of a request takes, in tokens as they are estimated. */
+export interface ContextShares {
+  instructions: number;
+  memories: number;
+  /** For what stands in the place of turns that are left out. */
+  block: number;
+  history: number;
+  prompt: number;
+  tools: number;
+  /** For what comes to a request on its way. */
+  protocol: number;
+}
+
+/** A tool that is offered, or could be. */
+export interface ContextTool {
+  name: string;
+  /** Shipped, made, a foreign server's, brought along for the turn, or a program's own. */
+  kind: "built_in" | "skill" | "mcp" | "client" | "added";
+  /** What it takes as it is offered; of one that is left out, what it would take. */
+  tokens: number;
+  /** As it is, with no more than a sentence, or not at all. */
+  state: "offered" | "short" | "left_out";
+}
+
+/** The last calendar days, today included. */
+export type DayRange = "today" | "7d" | "30d" | "all";
+
+/** What one day took. */
+export interface DayUsage {
+  requests: number;
+  input_tokens: number;
+  output_tokens: number;
+  /** US dollars, of the requests whose price is known; null when none is. */
+  cost: number | null;
+  total_tokens: number;
+  day: string;
+}
+
+/** What running a tool again would do. Undeclared tools are ONCE. */
+export type Effect = "read" | "idempotent" | "once";
+
+/** The model that runs inside this program. */
+export interface EmbeddedResponse {
+  name: string;
+  size_bytes: number;
+  installed: boolean;
+  /** Whether it could be run here. */
+  available: boolean;
+  note: string;
+}
+
+/** A session's events after a number, in order. */
+export interface EventList {
+  events: Event[];
+  last_seq: number;
+  newest_seq: number;
+  more: boolean;
+}
+
+/** An event: its own fields beside these, see the page about events. */
+export interface EventResponse {
+  type: string;
+  seq: number;
+  session_id: string;
+  turn_id: string | null;
+  at: string;
+}
+
+/** Everything that was looked at. */
+export interface Examination {
+  /** Whether there is no problem; warnings are none. */
+  sound: boolean;
+  checks: CheckResponse[];
+}
+
+/** What is in a folder; links, devices and what usually holds secrets are left out. */
+export interface FileList {
+  path: string;
+  files: FileResponse[];
+  /** Whether there is more than is told. */
+  truncated: boolean;
+}
+
+/** A file or folder. */
+export interface FileResponse {
+  path: string;
+  size: number;
+  folder: boolean;
+}
+
+/** Something that a review has found. */
+export interface Finding {
+  message: string;
+  /** What to do about it. */
+  repair: string;
+  /** The line of the source; 0 when it is about the whole. */
+  line: number;
+  /** An error keeps it from being a skill; a warning is let pass by a person alone. */
+  severity: Severity;
+}
+
+/** Turns that one text stands for. */
+export interface FoldResponse {
+  session_id: string;
+  /** The number of its first turn. */
+  first: number;
+  last: number;
+  /** The summary; empty when none was believed, and each turn is a line. */
+  text: string;
+  /** Of the words it was made of. */
+  digest: string;
+  model: string;
+  /** That asking for it took. */
+  tokens: number;
+  cost: string | null;
+  /** Why summaries were refused. */
+  faults: string[];
+  /** That the session had taken when it was made. */
+  steps: number;
+  created_at: string;
+}
+
+/** What was forgotten, or would be. */
+export interface Forgotten {
+  /** The name to undo it by; null for a rehearsal or when it cannot be undone. */
+  batch: string | null;
+  memories: MemoryResponse[];
+  /** Those among them that were only derived from the ones that were named. */
+  derived: number[];
+}
+
+/** How long an answer is good for. */
+export type GrantDuration = "once" | "session" | "always";
+
+/** What was granted, the newest first. */
+export interface GrantList {
+  grants: GrantResponse[];
+}
+
+/** An answer that is good for later calls, too. */
+export interface GrantResponse {
+  id: string;
+  /** The only session it is good for; null for all. */
+  session_id: string | null;
+  scope: string;
+  created_at: string;
+  /** How many calls it has let through. */
+  used: number;
+  revoked_at: string | null;
+  tool: string;
+}
+
+/** The process answers. */
+export interface HealthResponse {
+  status: string;
+}
+
+/** What a function tells of itself, read from its source. */
+export interface Interface {
+  /** The name in the source; empty for a guide. */
+  function: string;
+  description: string;
+  /** The JSON Schema of its arguments. */
+  parameters: Record<string, Json>;
+  /** The JSON Schema of its result; null when it can be anything. */
+  returns: Record<string, Json> | null;
+  is_async: boolean;
+  /** The parameter that takes the context of the call; empty when it takes none. */
+  context: string;
+}
+
+/** A new token. */
+export interface IssuedToken {
+  id: string;
+  name: string;
+  scopes: TokenScope[];
+  created_at: string;
+  used_at: string | null;
+  expires_at: string | null;
+  revoked_at: string | null;
+  owner: string;
+  /** The token itself. Nobody can show it again. */
+  secret: string;
+}
+
+/** What was decided, the newest first. */
+export interface JudgementList {
+  log: JudgementResponse[];
+}
+
+/** What was decided about a call. */
+export interface JudgementResponse {
+  at: string;
+  session_id: string;
+  turn_id: string;
+  tool_call_id: string;
+  tool: string;
+  /** The arguments as JSON text, or the beginning of it. */
+  args: string;
+  decision: string;
+  why: string;
+  who: string;
+}
+
+/** Whether a provider has a key. */
+export interface KeyResponse {
+  provider: string;
+  has_key: boolean;
+}
+
+/** What is known of a token. */
+export interface KnownToken {
+  id: string;
+  name: string;
+  scopes: TokenScope[];
+  created_at: string;
+  used_at: string | null;
+  expires_at: string | null;
+  revoked_at: string | null;
+  owner: string;
+}
+
+/** How much the log says. */
+export interface LogLevel {
+  level: "DEBUG" | "INFO" | "WARNING" | "ERROR";
+}
+
+/** An MCP server of mcp.json. */
+export interface McpServerResponse {
+  name: string;
+  /** The program, or the address. */
+  where: string;
+  state: McpServerState;
+  /** Why it is not ready; empty when it is. */
+  reason: string;
+  tools: ServerToolResponse[];
+}
+
+/** How a server is. */
+export type McpServerState = "idle" | "starting" | "ready" | "failed" | "disabled";
+
+/** A memory that answers a question, and why. */
+export interface MemoryFound {
+  id: number;
+  kind: MemoryKind;
+  scope: MemoryScope;
+  trust: Trust;
+  actor: string;
+  source: string;
+  content: string;
+  session_id: string | null;
+  turn_id: string | null;
+  event_at: string;
+  recorded_at: string;
+  /** When it stopped being true; null while it is. */
+  valid_to: string | null;
+  superseded_by: number | null;
+  expires_at: string | null;
+  /** How often the same was written. */
+  seen: number;
+  /** Whether it is in use: one that is switched off is kept, and no search finds it. */
+  enabled: boolean;
+  /** How well it answers, from 0 to 1; null in a list. */
+  score: number | null;
+  /** What each part of the search gave it. */
+  why: Record<string, number>;
+}
+
+/** What sort of thing is remembered. */
+export type MemoryKind = "conversation" | "fact" | "lesson" | "summary" | "note" | "task";
+
+/** Memories: the best hits of a search, or a list with the latest first. */
+export interface MemoryList {
+  memories: MemoryFound[];
+  /** Why only a part of the search was available; empty when all of it was. */
+  degraded: string;
+  /** The offset of the next page of a list; null on the last one. */
+  next: number | null;
+}
+
+/** What came back. */
+export interface MemoryRemembered {
+  memories: MemoryResponse[];
+}
+
+/** One remembered item. */
+export interface MemoryResponse {
+  id: number;
+  kind: MemoryKind;
+  scope: MemoryScope;
+  trust: Trust;
+  actor: string;
+  source: string;
+  content: string;
+  session_id: string | null;
+  turn_id: string | null;
+  event_at: string;
+  recorded_at: string;
+  /** When it stopped being true; null while it is. */
+  valid_to: string | null;
+  superseded_by: number | null;
+  expires_at: string | null;
+  /** How often the same was written. */
+  seen: number;
+  /** Whether it is in use: one that is switched off is kept, and no search finds it. */
+  enabled: boolean;
+}
+
+/** Who among an owner's agents and sessions can see a memory. */
+export type MemoryScope = "user" | "agent" | "session";
+
+/** A memory and what hangs on it. */
+export interface MemoryShown {
+  memory: MemoryResponse;
+  /** What it has superseded, the latest first. */
+  history: MemoryResponse[];
+  origins: MemoryResponse[];
+  derived: MemoryResponse[];
+}
+
+/** How much is remembered. */
+export interface MemoryStats {
+  /** How many vectors each space has. */
+  spaces: Record<string, number>;
+  /** How many memories wait for their vector. */
+  missing: number;
+  /** How many memories could be brought back. */
+  trash: number;
+  embedder: string | null;
+  counts: Record<string, number>;
+}
+
+/** What became of it. */
+export interface MemoryWritten {
+  /** Merged means that the same was known already, switched that no words were changed. */
+  status: "stored" | "merged" | "switched";
+  memory: MemoryResponse;
+  superseded: MemoryResponse | null;
+}
+
+/** How a message is shown. */
+export type MessageForm = "whole" | "short" | "line" | "left_out";
+
+/** One thing that was said. */
+export interface MessageResponse {
+  /** The message in the log that it is a part of. */
+  seq: number;
+  turn_id: string;
+  step: number;
+  at: string;
+  role: "user" | "assistant" | "tool" | "system";
+  content: string;
+  tool_calls: ToolRequest[];
+  /** The tool whose result this is. */
+  tool: string;
+  /** The call whose result this is. */
+  tool_call_id: string;
+}
+
+/** How far a session may go on its own. */
+export type Mode = "bounded" | "deep_work";
+
+/** What is asked now. */
+export interface ModelChosen {
+  model: string;
+  session_id: string | null;
+  /** What a person should know. */
+  note: string;
+}
+
+/** Models, and the one that answers. */
+export interface ModelList {
+  /** The model that answers; empty when none is chosen. */
+  current: string;
+  models: ModelResponse[];
+}
+
+/** A model that can be asked, or could be. */
+export interface ModelResponse {
+  /** What it is chosen by, as provider:model. */
+  name: string;
+  /** Settings, a key, the server it was found at, or embedded. */
+  source: string;
+  /** Tokens it reads at once, where the server says it. */
+  context_window: number | null;
+  /** What is special about it, or what it lacks. */
+  note: string;
+  /** False for an embedded model whose weights are not here. */
+  installed: boolean;
+  /** Whether it answers where a session has not chosen its own. */
+  current: boolean;
+}
+
+/** A model server. */
+export interface ModelServerResponse {
+  base_url: string;
+  source: "settings" | "detected";
+  reachable: boolean;
+  /** The names that its models are chosen by. */
+  models: string[];
+}
+
+/** Whether a model answers. */
+export interface ModelTestResponse {
+  model: string;
+  ok: boolean;
+  /** How long it took. */
+  seconds: number;
+  /** Why it does not answer; empty when it does. */
+  error: string;
+  /** What to do about it. */
+  hint: string;
+}
+
+/** What one model took. */
+export interface ModelUsage {
+  requests: number;
+  input_tokens: number;
+  output_tokens: number;
+  /** US dollars, of the requests whose price is known; null when none is. */
+  cost: number | null;
+  total_tokens: number;
+  model: string;
+}
+
+/** A question that a turn waits for. */
+export interface PendingQuestion {
+  approval_id: string;
+  tool: string;
+  question: string;
+  /** From when on nobody may answer any more; null for never. */
+  expires_at: string | null;
+  input: Json;
+  scope: string;
+}
+
+/** A rule of the settings; patterns have ``*`` and ``?``, and what is unset fits everything. */
+export interface PolicyRule {
+  decision: Ruling;
+  tool: string;
+  program: string | null;
+  path: string | null;
+  host: string | null;
+  reason: string;
+  /** Whether its *allow* holds after foreign words, too. */
+  tainted: boolean;
+}
+
+/** What a tool can do beyond its own result; the gate asks about some of it. */
+export type Power = "send" | "execute" | "change" | "remember" | "extend";
+
+/** Files among the skills that cannot be skills, by path. */
+export interface ProblemList {
+  problems: ProblemResponse[];
+}
+
+/** A file among the skills that cannot be one. */
+export interface ProblemResponse {
+  /** Relative to the workspace. */
+  path: string;
+  digest: string;
+  error: string;
+  seen_at: string;
+}
+
+/** Every way to a model. */
+export interface ProviderList {
+  providers: ProviderResponse[];
+  servers: ModelServerResponse[];
+  embedded: EmbeddedResponse;
+}
+
+/** A provider whose models need a key. */
+export interface ProviderResponse {
+  provider: string;
+  /** What people call it. */
+  label: string;
+  has_key: boolean;
+  suggested_model: string;
+  /** What it lacks besides a key. */
+  note: string;
+}
+
+/** How far a download is. */
+export interface PullResponse {
+  name: string;
+  state: "running" | "done" | "failed" | "idle";
+  /** Bytes. */
+  received: number;
+  total: number;
+  message: string;
+}
+
+/** Rules: the owner's, then those of a session, in the order they were pinned. */
+export interface RuleList {
+  rules: RuleResponse[];
+  /** What all active rules that a session sees may take of a request. */
+  most_tokens: number;
+}
+
+/** Something that holds from now on, in the words it was said in. */
+export interface RuleResponse {
+  id: number;
+  text: string;
+  scope: RuleScope;
+  state: RuleState;
+  source: RuleSource;
+  /** The session it holds in; null for all of the owner's. */
+  session_id: string | null;
+  /** The turn it was said in; null when it was written down as a rule at once. */
+  turn_id: string | null;
+  created_at: string;
+  /** When it became active. */
+  pinned_at: string | null;
+  /** When it was lifted or dismissed. */
+  ended_at: string | null;
+  /** What the gate enforces of it, whatever the model does. */
+  enforced: PolicyRule[];
+  /** What it takes of a request, about. */
+  tokens: number;
+  /** What the gate could enforce of it, and does not yet. */
+  offer: string[];
+}
+
+/** Where a rule holds. */
+export type RuleScope = "session" | "owner";
+
+/** How a rule came about. */
+export type RuleSource = "person" | "quotation" | "detector" | "import";
+
+/** Where a rule stands. */
+export type RuleState = "suggested" | "active" | "lifted" | "dismissed";
+
+/** What a rule says, or the settings where nobody is there to ask. */
+export type Ruling = "allow" | "ask" | "deny";
+
+/** The MCP servers whose tools the agent may use. */
+export interface ServerList {
+  servers: McpServerResponse[];
+}
+
+/** A tool of an MCP server. */
+export interface ServerToolResponse {
+  /** As the model knows it; as the server does where it is not offered. */
+  name: string;
+  description: string;
+  /** Why it is not offered; empty when it is. */
+  refused: string;
+}
+
+/** Whether a model server answers. */
+export interface ServerTried {
+  /** The address that answered, which may end in ``/v1`` where the one given did not. */
+  base_url: string;
+  /** Whether it gave a list of models. */
+  ok: boolean;
+  models: string[];
+  message: string;
+  hint: string;
+}
+
+/** What was said in a session, in order. */
+export interface SessionHistory {
+  session_id: string;
+  messages: MessageResponse[];
+  /** What to ask for as ``after`` to read on; null at the end. */
+  next: number | null;
+}
+
+/** Sessions, the latest first. */
+export interface SessionList {
+  sessions: SessionResponse[];
+  /** How many there are in all. */
+  total: number;
+  /** The offset of the next page; null on the last one. */
+  next: number | null;
+}
+
+/** Through what a session came to be. */
+export type SessionOrigin = "own" | "openai" | "mcp";
+
+/** A session as a list shows it. */
+export interface SessionResponse {
+  id: string;
+  title: string;
+  mode: Mode;
+  /** The model chosen for this session, or null for the configured one. */
+  model: string | null;
+  created_at: string;
+  updated_at: string;
+  forked_from: string | null;
+  /** Through what it came to be: ours, or another program. */
+  origin: SessionOrigin;
+  turns: number;
+  /** The beginning of what was said last. */
+  preview: string;
+}
+
+/** What one session took. */
+export interface SessionUsage {
+  requests: number;
+  input_tokens: number;
+  output_tokens: number;
+  /** US dollars, of the requests whose price is known; null when none is. */
+  cost: number | null;
+  total_tokens: number;
+  session_id: string;
+  /** Null when the session is deleted. */
+  title: string | null;
+}
+
+/** Every setting. */
+export interface SettingList {
+  settings: SettingResponse[];
+}
+
+/** One setting. */
+export interface SettingResponse {
+  key: string;
+  /** What is in force, without secrets. */
+  value: Json;
+  /** Where it came from. */
+  origin: string;
+  description: string;
+  /** Whether it can be changed over HTTP. */
+  changeable: boolean;
+  /** What was set since, and is in force after a restart; null when nothing was. */
+  pending: Json;
+}
+
+/** What was written. */
+export interface SettingsChanged {
+  changed: string[];
+  /** Those that are in force only after the server was started again. */
+  restart: string[];
+}
+
+/** How bad a finding is. */
+export type Severity = "error" | "warning";
+
+/** What a person, or the policy, has said about a version. */
+export type SkillApproval = "proposed" | "approved" | "rejected";
+
+/** Who brought a version. */
+export type SkillCreator = "model" | "person" | "file" | "library" | "import" | "reflection";
+
+/** A call to try a function with. */
+export interface SkillExample {
+  args: Record<string, Json>;
+  /** What it must return, if that is known. */
+  result: Json;
+  /** Whether it is known. */
+  checked: boolean;
+  /** Whether nobody gave it: it was made from the signature, and may make no sense. */
+  derived: boolean;
+}
+
+/** A file of a guide. */
+export interface SkillFile {
+  path: string;
+  content: string;
+}
+
+/** What a skill is made of. */
+export type SkillKind = "function" | "guide";
+
+/** What one call may use. */
+export interface SkillLimits {
+  /** Seconds. */
+  timeout: number;
+  /** Megabytes. */
+  memory: number;
+}
+
+/** Skills, by name. */
+export interface SkillList {
+  skills: SkillResponse[];
+  /** How many there are like this. */
+  total: number;
+  /** How many of all skills have a version that waits for an answer. */
+  waiting: number;
+  /** The offset of the next page; null on the last one. */
+  next: number | null;
+}
+
+/** From where a version came. */
+export interface SkillOrigin {
+  origin: SkillCreator;
+  session_id: string | null;
+  turn_id: string | null;
+  /** The tool call that proposed it; a no to that call is a no to the version. */
+  call_id: string;
+}
+
+/** A skill with what has become of it. */
+export interface SkillResponse {
+  name: string;
+  kind: SkillKind;
+  enabled: boolean;
+  /** The version in use; null while none was approved. */
+  version: number | null;
+  newest: number;
+  /** The newest version that waits for an answer. */
+  proposed: number | null;
+  description: string;
+  created_at: string;
+  updated_at: string;
+  calls: number;
+  failures: number;
+  failures_in_a_row: number;
+  used_at: string | null;
+  /** Why it is disabled. */
+  note: string;
+  state: "enabled" | "disabled" | "proposed";
+}
+
+/** What a review and a trial say; nothing of it was kept. */
+export interface SkillReviewed {
+  /** What the skill is called; empty when not even that is known. */
+  name: string;
+  findings: Finding[];
+  /** Null when it could not be read. */
+  interface: Interface | null;
+  /** The draft's own, then those of the docstring, then derived ones. */
+  examples: SkillExample[];
+  /** Whether it could be a skill as it is. */
+  ok: boolean;
+  /** Null when the review found so much that nothing was tried. */
+  trial: TrialResponse | null;
+}
+
+/** How a version fared in the sandbox. */
+export interface SkillTrial {
+  at: string;
+  passed: boolean;
+  /** Why it did not pass. */
+  reason: string;
+  attempts: Attempt[];
+}
+
+/** What the server is and does. */
+export interface StatusResponse {
+  status: string;
+  version: string;
+  agent: string;
+  model: string;
+  started_at: string;
+  uptime_seconds: number;
+  sessions: number;
+  busy: number;
+}
+
+/** Tasks of several sessions, those changed last first. */
+export interface TaskList {
+  tasks: TaskResponse[];
+  /** The offset of the next page; null on the last one. */
+  next: number | null;
+}
+
+/** A task with its parts. */
+export interface TaskNode {
+  session_id: string;
+  /** The task's name within its session: #1, #2 … */
+  number: number;
+  title: string;
+  description: string;
+  status: TaskStatus;
+  parent: number | null;
+  /** What came of it. */
+  result: string;
+  created_at: string;
+  updated_at: string;
+  children: TaskNode[];
+}
+
+/** A piece of work. */
+export interface TaskResponse {
+  session_id: string;
+  /** The task's name within its session: #1, #2 … */
+  number: number;
+  title: string;
+  description: string;
+  status: TaskStatus;
+  parent: number | null;
+  /** What came of it. */
+  result: string;
+  created_at: string;
+  updated_at: string;
+}
+
+/** Where a task stands. */
+export type TaskStatus = "pending" | "in_progress" | "completed" | "failed" | "cancelled";
+
+/** A session's tasks. */
+export interface TaskTree {
+  session_id: string;
+  /** In the order they were made. */
+  tasks: TaskResponse[];
+  /** The same, children within their parents. */
+  tree: TaskNode[];
+  summary: string;
+}
+
+/** All tokens. */
+export interface TokenList {
+  tokens: KnownToken[];
+}
+
+/** What a caller may do. */
+export type TokenScope = "read" | "chat" | "approve" | "admin";
+
+/** Every built-in tool, the caller's skills in use, and tools of MCP servers. */
+export interface ToolList {
+  tools: ToolResponse[];
+}
+
+/** A call that the model asked for. */
+export interface ToolRequest {
+  id: string;
+  tool: string;
+  input: Json;
+}
+
+/** A tool that the model may call. */
+export interface ToolResponse {
+  name: string;
+  family: string;
+  /** Whether the settings let the model use it. */
+  enabled: boolean;
+  /** What running it again would do, at worst. */
+  effect: Effect;
+  /** What it can do beyond its own result. */
+  powers: Power[];
+  /** Whether its results are somebody else's words. */
+  foreign: boolean;
+  description: string;
+  /** The JSON Schema of its arguments. */
+  parameters: Record<string, Json>;
+  /** Whether it was shipped, made (a skill of the caller's that is in use), or is foreign. */
+  kind: "built_in" | "skill" | "mcp";
+  /** Whether a person is asked before it runs. */
+  approval: "never" | "sometimes" | "always";
+}
+
+/** Requests, tokens and money. */
+export interface TotalResponse {
+  requests: number;
+  input_tokens: number;
+  output_tokens: number;
+  /** US dollars, of the requests whose price is known; null when none is. */
+  cost: number | null;
+  total_tokens: number;
+}
+
+/** How it fared in the sandbox. */
+export interface TrialResponse {
+  at: string;
+  passed: boolean;
+  /** Why it did not pass. */
+  reason: string;
+  attempts: Attempt[];
+}
+
+/** Who said it. */
+export type Trust = "user" | "agent" | "tool" | "web";
+
+/** A session's turns, in order. */
+export interface TurnList {
+  turns: TurnShape[];
+  total: number;
+}
+
+/** Where a turn stands, with everything that is known of it. */
+export interface TurnResponse {
+  turn_id: string;
+  session_id: string;
+  text: string;
+  /** queued, running, waiting (for an approval), done, failed, stopped, limited or steered. */
+  status: string;
+  mode: string;
+  iterations: number;
+  usage: UsageTotals;
+  /** The turn's place in its session, from 1. */
+  number: number;
+  prompt: string;
+  model: string;
+  error: string;
+  created_at: string;
+  ended_at: string | null;
+  /** Whether its message is for the turn that runs, at its next step. */
+  steer: boolean;
+  origin: string;
+  tool_calls: number;
+  approvals: PendingQuestion[];
+}
+
+/** A turn. */
+export interface TurnShape {
+  turn_id: string;
+  session_id: string;
+  text: string;
+  status: string;
+  mode: string;
+  iterations: number;
+  usage: UsageTotals;
+  /** The turn's place in its session, from 1. */
+  number: number;
+  prompt: string;
+  /** The model asked for this turn, or null for the session's. */
+  model: string | null;
+  error: string;
+  created_at: string;
+  ended_at: string | null;
+  /** Whether its message is for the turn that runs, at its next step. */
+  steer: boolean;
+  origin: string;
+  tool_calls: number;
+}
+
+/** What was spent over some days. */
+export interface UsageResponse {
+  range: DayRange;
+  /** Null for all time. */
+  since: string | null;
+  until: string;
+  total: TotalResponse;
+  by_model: ModelUsage[];
+  by_day: DayUsage[];
+  by_session: SessionUsage[];
+}
+
+/** What a turn used. */
+export interface UsageTotals {
+  input_tokens: number;
+  output_tokens: number;
+  /** US dollars; None when no request of the turn had a known price. */
+  cost: number | null;
+}
+
+/** How two versions differ. */
+export interface VersionDiff {
+  /** As ``diff -u`` shows it. */
+  diff: string;
+}
+
+/** Versions, whole. */
+export interface VersionList {
+  versions: VersionResponse[];
+  total: number;
+  /** The offset of the next page; null on the last one. */
+  next: number | null;
+}
+
+/** One version of a skill. Nothing of it ever changes but its standing. */
+export interface VersionResponse {
+  name: string;
+  number: number;
+  kind: SkillKind;
+  /** The sha256 of what it is made of. */
+  digest: string;
+  /** Python; of a guide, its SKILL.md. */
+  source: string;
+  interface: Interface;
+  limits: SkillLimits;
+  /** Whether only allowed modules may be imported. */
+  safe_mode: boolean;
+  allowed_imports: string[];
+  examples: SkillExample[];
+  /** The other files of a guide. */
+  files: SkillFile[];
+  /** What its maker calls this version. */
+  label: string;
+  brought: SkillOrigin;
+  created_at: string;
+  warnings: Finding[];
+  trial: SkillTrial;
+  standing: SkillApproval;
+  decided_by: string;
+  decided_at: string | null;
+}
