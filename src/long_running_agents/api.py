@@ -5,9 +5,11 @@ which, and the client makes it of that.
 """
 
 from collections.abc import AsyncIterator, Callable, Sequence
+from decimal import Decimal
 from typing import Any, Literal, Protocol, TypeVar
 
 from long_running_agents.domain.approval import Approval, GrantDuration
+from long_running_agents.domain.budget import BudgetLine
 from long_running_agents.domain.events import DeltaEnvelope, EventEnvelope
 from long_running_agents.domain.ids import ApprovalId, SessionId, TurnId
 from long_running_agents.domain.memory import (
@@ -214,6 +216,28 @@ class RuleApi(Protocol):
         self, rule_id: RuleId, *, state: RuleState | None = None, enforced: bool | None = None
     ) -> PinnedRule:
         """Accept or dismiss a suggestion, lift a rule, or have the gate enforce it or not."""
+        ...
+
+
+class BudgetApi(Protocol):
+    """Budgets: `agent.budgets.BudgetService` and `client.client.BudgetClient`."""
+
+    @request("GET /api/budget", "budget")
+    async def lines(self, session_id: SessionId | None = None) -> Sequence[BudgetLine]:
+        """The limits of the owner's day, and of a session, with what is used of them."""
+        ...
+
+    @request("POST /api/budget", "turns")
+    async def more(
+        self,
+        session_id: SessionId | None = None,
+        *,
+        tokens: int | None = None,
+        cost: Decimal | None = None,
+        steps: int | None = None,
+        seconds: float | None = None,
+    ) -> Sequence[Turn]:
+        """Raise the limits of a session, or of the day; turns that they stopped go on."""
         ...
 
 

@@ -11,6 +11,7 @@ import pydantic_ai
 from pydantic_ai.models import Model
 from pydantic_ai.toolsets import AbstractToolset
 
+from long_running_agents.agent.budgets import BudgetBook, BudgetService
 from long_running_agents.agent.compaction import Compactor
 from long_running_agents.agent.context_view import ContextService
 from long_running_agents.agent.driver import WORK, SessionModels, TurnDriver
@@ -71,6 +72,8 @@ class App:
     """Drives the turns of all owners."""
     compactor: Compactor
     """Sums up what leaves the view of the models."""
+    book: BudgetBook
+    """What the requests of all owners may take."""
     hands: AllOwnerResources
     """What the agents of each owner work with."""
     observers: Observers
@@ -89,6 +92,16 @@ class App:
     def rules(self) -> RuleService:
         """The pinned rules of the owner in the settings."""
         return RuleService(self.sessions)
+
+    @property
+    def side_requests(self) -> SideRequests:
+        """Whoever asks models something beside turns."""
+        return self.compactor.asked
+
+    @property
+    def budgets(self) -> BudgetService:
+        """The budgets of the owner in the settings."""
+        return BudgetService(self.book, self.turns, self.settings.owner)
 
     @property
     def settings(self) -> Settings:
@@ -224,10 +237,13 @@ class _Parts:
 
 
 def _compactor(
-    loaded: LoadedSettings, parts: _Parts, models: ModelSource, settings: RunSettings
+    loaded: LoadedSettings,
+    parts: _Parts,
+    models: ModelSource,
+    settings: RunSettings,
+    book: BudgetBook,
 ) -> Compactor:
-    limits = settings.limits[Mode.BOUNDED]
-    asked = SideRequests(parts.database, parts.clock, models, limits, settings.retries)
+    asked = SideRequests(book, models, settings.limits[Mode.BOUNDED], settings.retries)
     archive = Path(loaded.home) / (loaded.settings.sessions.directory or "sessions")
     return Compactor(parts.database, parts.clock, parts.hub, asked, archive)
 
@@ -244,13 +260,15 @@ def _assemble(
     observers = Observers()
     hub.attend(observers.on_event)
     chosen = SessionModels()
-    compactor = _compactor(loaded, parts, models, settings)
+    book = BudgetBook(database, clock, settings.shared)
+    compactor = _compactor(loaded, parts, models, settings, book)
     runner = TurnRunner(
         database=database,
         hub=hub,
         clock=clock,
         toolsets=tools,
         settings=settings,
+        book=book,
         deps=_deps(loaded.settings, parts),
         recall=_recall(loaded.settings, hub, remembering),
         observers=observers,
@@ -283,6 +301,7 @@ def _assemble(
         ),
         driver=driver,
         compactor=compactor,
+        book=book,
         hands=parts.hands,
         observers=observers,
         models=models,

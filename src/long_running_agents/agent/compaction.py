@@ -161,6 +161,7 @@ class Compactor:
                 words=words[: by.characters],
                 model=by.model,
                 most=_OUTPUT,
+                session_id=session_id,
             )
             try:
                 answer = await self.asked.run(owner, wanted)

@@ -24,7 +24,7 @@ from long_running_agents.errors import Busy, CorruptData, LraError, StorageFaile
 from long_running_agents.models.factory import ModelSource
 from long_running_agents.observe import logs
 from long_running_agents.observe.observers import Observers, TurnObservation
-from long_running_agents.store import events, messages, rules, sessions, taints, turns
+from long_running_agents.store import budgets, events, messages, rules, sessions, taints, turns
 from long_running_agents.store.database import Database, Transaction
 from long_running_agents.store.messages import StoredMessage
 
@@ -161,6 +161,8 @@ class TurnDriver:
         """Take up work: whatever was unfinished goes on."""
         self._engine = engine
         self._settled = settled
+        now = self._clock.now()
+        await self._database.write(lambda tx: budgets.settle_all(tx, now))
         for turn in await self._database.read(turns.unfinished):
             await self.submit(turn)
         await self.expire()
@@ -379,6 +381,7 @@ class TurnDriver:
         if (waited := self._running.get(turn.id)) is not None:
             waited.rest = rest
         self._hub.publish(news)
+        self._runner.book.given_back()
         self._settled(turn)
         if isinstance(outcome, Waiting):
             await self.expire()

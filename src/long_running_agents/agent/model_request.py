@@ -1,10 +1,12 @@
-"""Middlewares of a model request: streaming, budget, pictures, the answer's form; side requests."""
+"""Middlewares of a model request: streaming, limits, pictures, the answer's form; side requests."""
 
 import asyncio
 import mimetypes
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
@@ -12,6 +14,7 @@ from pydantic_ai.exceptions import ToolFailed
 from pydantic_ai.messages import (
     BinaryContent,
     ImageUrl,
+    InstructionPart,
     ModelMessage,
     ModelRequest,
     ModelRequestPart,
@@ -23,22 +26,31 @@ from pydantic_ai.messages import (
     UserContent,
     UserPromptPart,
 )
-from pydantic_ai.models import Model, ModelRequestContext, ModelRequestParameters
+from pydantic_ai.models import (
+    Model,
+    ModelRequestContext,
+    ModelRequestParameters,
+    StreamedResponse,
+)
+from pydantic_ai.models.wrapper import WrapperModel
 from pydantic_ai.output import OutputObjectDefinition
 from pydantic_ai.settings import ModelSettings, merge_model_settings
+from pydantic_ai.tools import RunContext
 from typing_extensions import override
 
 from long_running_agents.agent import transcript
+from long_running_agents.agent.budgets import BudgetBook, RequestAccount
 from long_running_agents.agent.recorder import TurnRecorder
 from long_running_agents.domain import text as domain_text
 from long_running_agents.domain.budget import (
-    LimitHit,
+    BudgetNode,
+    BudgetScope,
+    Limits,
+    RequestSize,
+    Reservation,
     Spent,
-    TurnLimits,
     Usage,
     estimate_tokens,
-    limit_before_request,
-    remaining_output,
 )
 from long_running_agents.domain.events import (
     Event,
@@ -51,13 +63,13 @@ from long_running_agents.domain.events import (
 from long_running_agents.domain.ids import SessionId, TurnId, new_id
 from long_running_agents.domain.ports import Clock
 from long_running_agents.domain.turn import AnswerForm
-from long_running_agents.errors import BadAnswer, CannotSee, LimitReached, UsageError
+from long_running_agents.errors import BadAnswer, CannotSee, UsageError
 from long_running_agents.models.factory import ModelSource, PriceList, weigh
 from long_running_agents.models.quirks import ability_of
 from long_running_agents.models.retry import FallbackChoice, RetryingModel, Truncation, taken
 from long_running_agents.skills.trial import complaints
-from long_running_agents.store import usage
-from long_running_agents.store.database import Database
+from long_running_agents.store import budgets, usage
+from long_running_agents.store.database import Transaction
 from long_running_agents.tools.middleware import Ask, Middleware, Run
 
 Choices = Callable[[], Sequence[FallbackChoice]]
@@ -71,7 +83,7 @@ class ModelStreaming(Middleware):
     recorder: TurnRecorder
     choices: Choices
     retries: int
-    limits: TurnLimits
+    limits: Limits
     clock: Clock
     heard: list[str] = field(default_factory=list[str])
     """The words of the step under way: what a stopped turn leaves behind."""
@@ -157,51 +169,129 @@ class ModelStreaming(Middleware):
 
 @dataclass(slots=True)
 class BudgetGuard(Middleware):
-    """Stops a turn before a request that its budget does not cover, and calls beyond it."""
+    """Stops a turn at the limits that no request can bring it beyond, and calls beyond them."""
 
     recorder: TurnRecorder
-    limits: TurnLimits
-    prices: PriceList
-    hit: LimitHit | None = None
 
     @override
     async def request(self, context: ModelRequestContext, ask: Ask) -> ModelResponse:
-        # Only a limit on tokens or money needs to know how long the request is.
-        measured = self.limits.tokens is not None or self.limits.cost is not None
-        needed = _tokens(context) if measured else 0
-        spent = replace(self.recorder.spent, seconds=self.recorder.seconds())
-        self.hit = limit_before_request(
-            spent,
-            self.limits,
-            next_tokens=needed,
-            next_cost=self.prices.of_request(context.model, needed) if measured else Decimal(0),
-        )
-        if self.hit is not None:
-            raise LimitReached(self.hit.sentence)
-        most = remaining_output(spent, self.limits, next_tokens=needed)
-        if most is not None:
-            settings = context.model_settings or ModelSettings()
-            bound = min(settings["max_tokens"], most) if "max_tokens" in settings else most
-            context.model_settings = merge_model_settings(settings, ModelSettings(max_tokens=bound))
+        # The models reserve the rest, each attempt for itself.
+        self.recorder.account.check()
         return await ask(context)
 
     @override
     async def call(self, call: ToolCallPart, run: Run) -> Any:
-        most = self.limits.tool_calls
+        most = self.recorder.account.own().limits.tool_calls
         if most is not None and list(self.recorder.calls).index(call.tool_call_id) >= most:
             raise ToolFailed(f"Not run: all {most} tool calls of this turn are used.")
         return await run()
 
 
-def _tokens(context: ModelRequestContext) -> int:
-    parameters = context.model_request_parameters
-    length = sum(weigh(message) for message in context.messages)
-    length += sum(len(part.content) for part in parameters.instruction_parts or ())
-    length += sum(
-        len(tool.description or "") + len(str(tool.parameters_json_schema))
-        for tool in parameters.function_tools
-    )
-    return estimate_tokens(length)
+_TIGHT = "# Budget\nMost of the {resource} for this {scope} is used."
+_GO_ON = "Take the shortest way to the goal."
+_WRAP_UP = "Finish now: say what is done and what is left, and call no more tools."
+
+
+class BudgetedModels:
+    """Models for one account, each of which is asked only for what the budgets cover."""
+
+    def __init__(self, account: RequestAccount, prices: PriceList) -> None:
+        self._account = account
+        self._prices = prices
+        self._made: dict[int, FallbackChoice] = {}
+
+    def of(self, choices: Sequence[FallbackChoice]) -> list[FallbackChoice]:
+        """The same models, bounded."""
+        for choice in choices:
+            if id(choice.model) not in self._made:
+                # It holds on to the model, so that no id is used twice.
+                model = BudgetedModel(choice.model, choice.name, self._account, self._prices)
+                self._made[id(choice.model)] = replace(choice, model=model)
+        return [self._made[id(choice.model)] for choice in choices]
+
+
+class BudgetedModel(WrapperModel):
+    """A model of which no more is asked than the budgets cover: each attempt is reserved."""
+
+    def __init__(
+        self, wrapped: Model, name: str, account: RequestAccount, prices: PriceList
+    ) -> None:
+        super().__init__(wrapped)
+        self._name = name
+        self._account = account
+        self._prices = prices
+
+    @override
+    @asynccontextmanager
+    async def request_stream(
+        self,
+        messages: list[ModelMessage],
+        model_settings: ModelSettings | None,
+        model_request_parameters: ModelRequestParameters,
+        run_context: RunContext[Any] | None = None,
+    ) -> AsyncGenerator[StreamedResponse]:
+        settings, parameters = model_settings or ModelSettings(), model_request_parameters
+        taken = await self._account.reserve(
+            lambda most: self._size(messages, settings, parameters, most)
+        )
+        asked = model_settings
+        if taken.output_tokens is not None:
+            asked = merge_model_settings(settings, ModelSettings(max_tokens=taken.output_tokens))
+        told = _told(parameters, taken)
+        answered = 0
+        try:
+            async with self.wrapped.request_stream(messages, asked, told) as stream:
+                try:
+                    yield stream
+                except Exception:
+                    answered = weigh(stream.get()) // 3
+                    raise
+        except Exception:
+            if self._account.held:
+                await self._account.give_back(answered)
+            raise
+
+    def _size(
+        self,
+        messages: list[ModelMessage],
+        settings: ModelSettings,
+        parameters: ModelRequestParameters,
+        most: int | None,
+    ) -> RequestSize:
+        length = sum(weigh(message) for message in messages)
+        length += sum(len(part.content) for part in parameters.instruction_parts or ())
+        length += sum(
+            len(tool.description or "") + len(str(tool.parameters_json_schema))
+            for tool in parameters.function_tools
+        )
+        tokens, prices = estimate_tokens(length), self._prices
+        bounds = [each for each in (settings.get("max_tokens"), most) if each is not None]
+        price = prices.of_request(self.wrapped, tokens)
+        return RequestSize(
+            model=self._name,
+            input_tokens=tokens,
+            output_tokens=min(bounds, default=None),
+            input_cost=price,
+            token_cost=_per_token(prices, self.wrapped, tokens, price),
+        )
+
+
+_MANY = 1_000
+
+
+def _per_token(prices: PriceList, model: Model, tokens: int, price: Decimal | None) -> Decimal:
+    if price is None:
+        return Decimal(0)
+    return ((prices.of_request(model, tokens, _MANY) or price) - price) / _MANY
+
+
+def _told(parameters: ModelRequestParameters, taken: Reservation) -> ModelRequestParameters:
+    """A request that says what is tight, in words that stay the same from step to step."""
+    if taken.tight is None:
+        return parameters
+    said = _TIGHT.format(resource=taken.tight.resource, scope=taken.tight.scope)
+    note = InstructionPart(f"{said} {_WRAP_UP if taken.wrap_up else _GO_ON}")
+    return replace(parameters, instruction_parts=[*(parameters.instruction_parts or ()), note])
 
 
 NO_SESSION = SessionId("")
@@ -217,6 +307,8 @@ class SideRequest:
     """Another model than the configured one."""
     most: int | None = None
     """Tokens that the answer may have."""
+    session_id: SessionId = NO_SESSION
+    """The session it is made for, if it is for one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -246,12 +338,12 @@ class _NoListener:
 
 @dataclass(frozen=True, slots=True)
 class SideRequests:
-    """Makes requests beside turns."""
+    """Makes requests beside turns, within the same budgets."""
 
-    database: Database
-    clock: Clock
+    book: BudgetBook
     models: ModelSource
-    limits: TurnLimits
+    limits: Limits
+    """What one may use."""
     retries: int
     prices: PriceList = field(default_factory=PriceList)
 
@@ -259,38 +351,34 @@ class SideRequests:
         """Let the model answer.
 
         Raises:
-            LimitReached: The budget of a turn does not cover it.
+            LimitReached: A budget does not cover it.
         """
-        choices = self.models.choices(request.model)
+        book, now = self.book, self.book.clock.now()
+        own = BudgetNode(scope=BudgetScope.TURN, key="", limits=self.limits, spent=Spent())
+        account = RequestAccount(
+            book=book,
+            id=new_id("chore", now),
+            owner=owner,
+            session_id=request.session_id,
+            own=lambda: own,
+        )
+        bounded = BudgetedModels(account, self.prices)
+        choices = bounded.of(self.models.choices(request.model))
         listener = _NoListener(choices[0].name)
-        model = RetryingModel(choices, retries=self.retries, clock=self.clock, listener=listener)
-        messages = _messages(request)
-        settings = self._settings(request, choices[0].model)
+        model = RetryingModel(choices, retries=self.retries, clock=book.clock, listener=listener)
+        most, messages = request.most, _messages(request)
+        settings = ModelSettings() if most is None else ModelSettings(max_tokens=most)
         response = await model.request(messages, settings, ModelRequestParameters())
         used = self.prices.usage_of(response, messages)
-        await self._note(owner, listener.answering, used)
+        await book.database.write(lambda tx: _note(tx, account, listener.answering, used, now))
+        account.settled()
         return SideResponse(text=transcript.text_of(response), usage=used)
 
-    def _settings(self, request: SideRequest, model: Model) -> ModelSettings:
-        needed = estimate_tokens(len(request.instructions) + len(request.words))
-        hit = limit_before_request(
-            Spent(),
-            self.limits,
-            next_tokens=needed,
-            next_cost=self.prices.of_request(model, needed),
-        )
-        if hit is not None:
-            raise LimitReached(f"This is more than a turn may use: {hit.sentence}.")
-        left = remaining_output(Spent(), self.limits, next_tokens=needed)
-        bounds = [bound for bound in (request.most, left) if bound is not None]
-        return ModelSettings(max_tokens=min(bounds)) if bounds else ModelSettings()
 
-    async def _note(self, owner: str, model: str, used: Usage) -> None:
-        now = self.clock.now()
-        made_up = TurnId(new_id("chore", now))
-        await self.database.write(
-            lambda tx: usage.record(tx, NO_SESSION, made_up, 1, model, used, now, owner=owner)
-        )
+def _note(tx: Transaction, account: RequestAccount, model: str, used: Usage, now: datetime) -> None:
+    budgets.release(tx, account.id)
+    turn_id = TurnId(account.id)
+    usage.record(tx, account.session_id, turn_id, 1, model, used, now, owner=account.owner)
 
 
 def _messages(request: SideRequest) -> list[ModelMessage]:

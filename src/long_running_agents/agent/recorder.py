@@ -7,11 +7,20 @@ from dataclasses import replace as changed
 from datetime import datetime, timedelta
 from typing import TypeVar
 
+from long_running_agents.agent.budgets import BudgetBook, RequestAccount
 from long_running_agents.agent.hub import Hub
 from long_running_agents.domain.approval import Approval, ApprovalState, Grant, GrantScope, visible
-from long_running_agents.domain.budget import Spent, Usage
+from long_running_agents.domain.budget import (
+    BudgetNode,
+    BudgetScope,
+    Limits,
+    Reservation,
+    Spent,
+    Usage,
+)
 from long_running_agents.domain.events import (
     ApprovalRequested,
+    BudgetTight,
     Delta,
     DeltaEnvelope,
     Event,
@@ -30,6 +39,7 @@ from long_running_agents.domain.tool import CallState, Effect, Replay, ToolCallR
 from long_running_agents.domain.turn import Turn
 from long_running_agents.store import (
     approvals,
+    budgets,
     decisions,
     events,
     ledger,
@@ -92,9 +102,23 @@ class TurnRecorder:
         hub: Hub,
         clock: Clock,
         state: SessionState,
+        book: BudgetBook,
+        limits: Limits,
         patience: timedelta | None = None,
     ) -> None:
         self.turn = turn
+        self.account = RequestAccount(
+            book=book,
+            id=turn.id,
+            owner=turn.owner,
+            session_id=turn.session_id,
+            own=lambda: self._budget(limits),
+            tell=self._warn,
+            lose=self._lose,
+        )
+        """Pays for the turn's requests."""
+        self._tight: dict[Event, bool] = {}
+        """What gets tight, and whether it was told."""
         self._sources = dict.fromkeys(state.sources)
         self._steers = state.steers
         self._given: set[TurnId] = set()
@@ -159,6 +183,20 @@ class TurnRecorder:
         """How long the turn has run, over all its lives."""
         return self.spent.seconds + self._clock.monotonic() - self._since
 
+    def _budget(self, limits: Limits) -> BudgetNode:
+        spent = changed(self.spent, seconds=self.seconds())
+        return BudgetNode(scope=BudgetScope.TURN, key=self.turn.id, limits=limits, spent=spent)
+
+    def _warn(self, taken: Reservation) -> None:
+        """Have the next step tell that a budget gets tight, once for each."""
+        if taken.tight is not None:
+            self._tight.setdefault(BudgetTight.of(taken.tight, wrap_up=taken.wrap_up), False)
+
+    def _lose(self, used: Usage) -> None:
+        """Count a request that is made again."""
+        lost = self.spent.after_step(used, tool_calls=0, seconds=0.0)
+        self.spent = changed(lost, steps=self.spent.steps)
+
     async def step(self, step: Step) -> None:
         """Write a finished step: messages, usage, intents and events in one transaction."""
         now = self._clock.now()
@@ -168,16 +206,20 @@ class TurnRecorder:
         pairs = zip(step.calls, step.decisions, strict=True)
         judged = [self._judgement(call, decision, now) for call, decision in pairs]
         allowed = [decision for decision in step.decisions if isinstance(decision, Allow)]
+        tight = [event for event, told in self._tight.items() if not told]
+        used = changed(step.usage, seconds=seconds)
 
         def work(tx: Transaction) -> list[EventEnvelope]:
             messages.append(tx, turn.session_id, turn.id, step.messages, now)
+            if self.account.held:
+                budgets.release(tx, turn.id)
             usage.record(
                 tx,
                 turn.session_id,
                 turn.id,
                 spent.steps,
                 step.model,
-                step.usage,
+                used,
                 now,
                 owner=turn.owner,
             )
@@ -190,10 +232,12 @@ class TurnRecorder:
                 ledger.resolve(tx, turn.id, call_id, state, told, now)
             return [
                 *self._steer(tx, step.steers, now),
-                *events.append(tx, turn.session_id, turn.id, step.events, now),
+                *events.append(tx, turn.session_id, turn.id, [*tight, *step.events], now),
             ]
 
         await self._write(work)
+        self.account.settled()
+        self._tight |= dict.fromkeys(tight, True)
         self._given |= {each.id for each in step.steers}
         self._since += seconds
         self.spent = spent

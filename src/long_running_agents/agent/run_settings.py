@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -10,6 +10,7 @@ from pydantic_ai.messages import ModelMessage
 from pydantic_ai.models import Model
 from pydantic_ai.settings import ModelSettings
 
+from long_running_agents.agent.budgets import SharedLimits, shared_limits
 from long_running_agents.agent.context_window import (
     ContextWindow,
     ContextWindowFitter,
@@ -19,7 +20,7 @@ from long_running_agents.agent.memory import RecallSettings, Recollection
 from long_running_agents.config import LoadedSettings, Settings
 from long_running_agents.config.settings import AgentSettings
 from long_running_agents.config.settings import ModelSettings as ChosenModel
-from long_running_agents.domain.budget import TurnLimits
+from long_running_agents.domain.budget import Limits
 from long_running_agents.domain.context_window import WindowOf
 from long_running_agents.domain.policy import PolicyRule, PolicyRules, Ruling
 from long_running_agents.domain.redaction import Redactor
@@ -109,13 +110,15 @@ class RunSettings:
     windows: WindowOf
     history: int
     """Most tokens of a conversation that are shown."""
-    limits: Mapping[Mode, TurnLimits]
+    limits: Mapping[Mode, Limits]
     rules: PolicyRules
     tool_timeout: float
     result_limit: int
     retries: int
     model: ModelSettings
     redact: Redactor
+    shared: SharedLimits = field(default_factory=SharedLimits)
+    """What many turns may use together."""
     patience: timedelta | None = None
     """How long a question waits for its answer; None for ever."""
 
@@ -167,13 +170,14 @@ def run_settings(
         retries=agent.model.retries,
         model=_sampling(agent.model),
         redact=loaded.redact,
+        shared=shared_limits(loaded.settings),
         patience=timedelta(minutes=agent.tools.approval_expiry) or None,
     )
 
 
-def limits_of(agent: AgentSettings) -> dict[Mode, TurnLimits]:
+def limits_of(agent: AgentSettings) -> dict[Mode, Limits]:
     """What a turn may use, by how far it may go on its own."""
-    bounded = TurnLimits(
+    bounded = Limits(
         steps=agent.max_loop_iterations,
         tokens=agent.limits.tokens,
         cost=agent.limits.cost,

@@ -13,12 +13,14 @@ from pydantic_ai.toolsets import AbstractToolset
 from pydantic_ai.usage import RunUsage
 
 from long_running_agents.agent import transcript
+from long_running_agents.agent.budgets import BudgetBook
 from long_running_agents.agent.compaction import Compactor, Summarizer
 from long_running_agents.agent.context_window import ContextWindow, TokenEstimates
 from long_running_agents.agent.hub import Hub
 from long_running_agents.agent.ledger import Ledger
 from long_running_agents.agent.memory import Recall, Recollection
 from long_running_agents.agent.model_request import (
+    BudgetedModels,
     BudgetGuard,
     Choices,
     ModelStreaming,
@@ -76,6 +78,7 @@ class TurnRunner:
     clock: Clock
     toolsets: Sequence[AbstractToolset[TurnDeps]]
     settings: RunSettings
+    book: BudgetBook
     deps: MakeDeps
     recall: Recall | None = None
     observers: Observers = field(default_factory=Observers)
@@ -124,11 +127,14 @@ class TurnRunner:
             hub=self.hub,
             clock=self.clock,
             state=state,
+            book=self.book,
+            limits=self.settings.limits[turn.mode].times(1 + turn.renewals),
             patience=self.settings.patience,
         )
         if not fresh:
             await recorder.load()
-        window = self._window(turn, choices, client, seen=seen)
+        bounded = BudgetedModels(recorder.account, self._prices)
+        window = self._window(turn, lambda: bounded.of(choices()), client, seen=seen)
         new = fresh and turn.attempts <= 1
         told = with_client(self.settings.instructions(turn.owner), client)
         seen = seen and self._estimates.of(choices()[0]).holds_all(history, instructions(told))
@@ -286,12 +292,11 @@ class _Run:
         self.recorder = recorder
         self._clock = clock
         turn = recorder.turn
-        self._limits = settings.limits[turn.mode].times(1 + turn.renewals)
+        self._limits = recorder.account.own().limits
         self.streaming = ModelStreaming(
             recorder, window.choices, retries=settings.retries, limits=self._limits, clock=clock
         )
         self.output_form = StructuredOutput(client.form or AnswerForm(), recorder, window.choices)
-        self._budget = BudgetGuard(recorder, self._limits, prices)
         occasion = Occasion(origin=turn.origin, attended=turn.attended)
         gate = self.gate = Gate(settings.rules, recorder, occasion, client.names)
         self._middleware = TurnMiddleware(
@@ -299,7 +304,7 @@ class _Run:
             ledger=Ledger(recorder, self.streaming, prices, gate, client.names),
             recall=recollection,
             context_window=window,
-            budget=self._budget,
+            budget=BudgetGuard(recorder),
             containment=ErrorContainment(
                 timeout=settings.tool_timeout,
                 result_limit=settings.result_limit,
@@ -354,7 +359,7 @@ class _Run:
         try:
             return work.result()
         except LimitReached as error:
-            return Limited(self._budget.hit or LimitHit("limit", error.message))
+            return Limited(self.recorder.account.hit or LimitHit("limit", error.message))
         except (StorageFailed, CorruptData):
             raise
         except LraError as error:

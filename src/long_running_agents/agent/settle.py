@@ -9,7 +9,7 @@ from typing import assert_never
 from long_running_agents.agent import approvals
 from long_running_agents.agent.approvals import ApprovalReply, ApprovalsSettled, judgement
 from long_running_agents.domain.approval import ApprovalState
-from long_running_agents.domain.budget import LimitHit
+from long_running_agents.domain.budget import BudgetScope, LimitHit, estimate_tokens, scope_of
 from long_running_agents.domain.events import (
     ApprovalResolved,
     Event,
@@ -26,7 +26,16 @@ from long_running_agents.domain.tool import UNCERTAIN_MESSAGE, CallState, Effect
 from long_running_agents.domain.turn import Turn, TurnStatus
 from long_running_agents.errors import LraError, UsageError
 from long_running_agents.store import approvals as approval_rows
-from long_running_agents.store import decisions, events, ledger, sessions, taints, tasks, turns
+from long_running_agents.store import (
+    budgets,
+    decisions,
+    events,
+    ledger,
+    sessions,
+    taints,
+    tasks,
+    turns,
+)
 from long_running_agents.store.database import Transaction
 
 
@@ -98,6 +107,12 @@ _WITHDRAWN = ApprovalReply(state=ApprovalState.WITHDRAWN, reason="the turn was s
 def settle(tx: Transaction, turn: Turn, outcome: Outcome, now: datetime) -> list[EventEnvelope]:
     """Write how a turn came to rest; the turn as it was read in this transaction."""
     news: list[Event] = []
+    if isinstance(outcome, Stopped | Limited | Failed):
+        # A request that was cut off may have been paid for: with the words that were heard of
+        # its answer, or with all that it may have said since.
+        heard = estimate_tokens(len(outcome.words)) if isinstance(outcome, Stopped) else None
+        if budgets.settle(tx, turn.id, heard, now) is not None:
+            turn = turns.get(tx, turn.id)
     match outcome:
         case Waiting():
             # An answer may have come between the question and this line.
@@ -111,7 +126,8 @@ def settle(tx: Transaction, turn: Turn, outcome: Outcome, now: datetime) -> list
             news = [*_abandon(tx, turn, begun, now), TurnStopped(text=words)]
             turns.move(tx, turn, TurnStatus.STOPPED, now=now, answer=words, error=why)
         case Limited(hit):
-            text = limit_text(hit.sentence, turn, tasks.of_session(tx, turn.session_id))
+            left = tasks.of_session(tx, turn.session_id)
+            text = limit_text(hit, turn, left)
             turns.move(tx, turn, TurnStatus.LIMITED, now=now, answer=text, error=hit.sentence)
             news = [TurnLimited(limit=hit.name, text=text)]
         case Failed(error):
@@ -123,17 +139,21 @@ def settle(tx: Transaction, turn: Turn, outcome: Outcome, now: datetime) -> list
     return events.append(tx, turn.session_id, turn.id, news, now)
 
 
-def limit_text(sentence: str, turn: Turn, tree: list[Task]) -> str:
+_RETRY = "Retry the turn to go on with a fresh budget, or raise the limit."
+_RAISE = "'lra budget raise' lets it go on from here, and so does the page Usage."
+
+
+def limit_text(hit: LimitHit, turn: Turn, tree: list[Task]) -> str:
     """What a person is told when a budget ends a turn: what was done and what is left."""
     spent = turn.spent
     lines = [
-        f"I had to stop here: {sentence}.",
+        f"I had to stop here: {hit.sentence}.",
         f"So far: {spent.steps} steps, {spent.tool_calls} tool calls, {spent.total_tokens} tokens.",
     ]
     left = [task for task in tree if task.status.open]
     if left:
         lines += ["Left to do:", outline([replace(task, parent=None) for task in left])]
-    lines.append("Retry the turn to go on with a fresh budget, or raise the limit.")
+    lines.append(_RETRY if scope_of(hit.name) is BudgetScope.TURN else _RAISE)
     return "\n".join(lines)
 
 

@@ -12,6 +12,7 @@ from long_running_agents.agent.driver import TurnDriver
 from long_running_agents.agent.hub import ActivitySubscriber, Hub, Subscriber
 from long_running_agents.agent.settle import ResultDelivered, Stopped, deliver, settle
 from long_running_agents.domain.approval import UNANSWERED, Approval, ApprovalState, GrantDuration
+from long_running_agents.domain.budget import BudgetScope
 from long_running_agents.domain.events import (
     CLOSING,
     Event,
@@ -267,7 +268,8 @@ class TurnService:
                 )
             if turn.status not in RETRYABLE:
                 raise Busy(f"The last turn is {turn.status}; there is nothing to retry.")
-            if turn.status is TurnStatus.LIMITED:
+            limited = turn.status is TurnStatus.LIMITED
+            if limited and events.stopped_by(tx, turn.id) is BudgetScope.TURN:
                 turns.renew(tx, turn.id)
             turns.move(tx, turn, TurnStatus.QUEUED, now=now, answer="")
             told = events.append(tx, session_id, turn.id, [TurnResumed(attempt=1, asked=True)], now)

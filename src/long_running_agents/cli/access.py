@@ -16,7 +16,14 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from long_running_agents.agent.sessions import SessionService
-    from long_running_agents.api import MemoryApi, RuleApi, SessionApi, SkillApi, TurnApi
+    from long_running_agents.api import (
+        BudgetApi,
+        MemoryApi,
+        RuleApi,
+        SessionApi,
+        SkillApi,
+        TurnApi,
+    )
     from long_running_agents.app import App
     from long_running_agents.cli.main import Options
     from long_running_agents.client import Address, Client
@@ -196,6 +203,7 @@ class _Agent:
         self.turns: TurnApi = services.turns
         self.sessions: SessionApi = services.sessions
         self.rules: RuleApi = services.rules
+        self.budgets: BudgetApi = services.budgets
         self.memories: MemoryApi | None = services.memories
         """What is remembered; None when memory is switched off."""
         self.skills = skills

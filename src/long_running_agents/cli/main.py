@@ -217,6 +217,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "tasks": ("sessions", "tasks", "Show a session's tasks."),
     "context": ("chat", "context", "Show what the next request of a session contains."),
     "usage": ("sessions", "usage", "Say what was spent, by model, day and session."),
+    "budget": ("budget", "budget", "Show what may still be used, and raise limits."),
     "memory": ("memory", "memory", "Search, list, correct and forget what is remembered."),
     "list-memory": ("memory", "list_memories", "The same as 'lra memory list'."),
     "skills": ("skills", "skills", "List, show, approve, run and delete tools that were made."),

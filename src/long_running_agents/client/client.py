@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus
 
-from long_running_agents.api import RuleApi, SessionApi, TurnApi
+from long_running_agents.api import BudgetApi, RuleApi, SessionApi, TurnApi
 from long_running_agents.client import nouns
 from long_running_agents.client.link import PATIENCE, Address, Find, Link
 from long_running_agents.client.nouns import Heard, MemoryClient, NounClient, SkillClient
@@ -247,6 +247,10 @@ class RuleClient(NounClient, RuleApi):
     """Pin, accept, dismiss, lift and enforce rules, as the server's own service does."""
 
 
+class BudgetClient(NounClient, BudgetApi):
+    """Show and raise budgets, as the server's own service does."""
+
+
 def _path(session_id: SessionId) -> str:
     return f"/api/sessions/{quote(session_id)}"
 
@@ -285,6 +289,7 @@ class Client:
         self.turns = TurnClient.at(link, owner)
         self.sessions = SessionClient.at(link, owner)
         self.rules = RuleClient.at(link, owner)
+        self.budgets = BudgetClient.at(link, owner)
         self.memories = MemoryClient.at(link, owner)
         self.skills = SkillClient.at(link, owner)
 

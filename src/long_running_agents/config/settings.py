@@ -156,7 +156,7 @@ class SkillSettings(_Section):
 class LimitSettings(_Section):
     """What one turn may use. Unset means no limit."""
 
-    tokens: int | None = Field(default=None, ge=1)
+    tokens: int | None = Field(default=None, ge=0)
     """Tokens in and out."""
     cost: Decimal | None = Field(default=None, ge=0)
     """US dollars."""
@@ -174,7 +174,7 @@ class DeepWorkSettings(_Section):
     token_budget: int = Field(default=1_500_000, ge=1)
     """Tokens in and out."""
     warning_threshold: float = Field(default=0.8, gt=0, le=1)
-    """Share of the budget at which the agent is told to wrap up."""
+    """Share of any budget of tokens or money from which on you and the agent are told."""
 
 
 class AgentSettings(_Section):
@@ -236,6 +236,28 @@ class MemorySettings(_Section):
     """How many memories are recalled."""
     recall_tokens: int = Field(default=800, ge=50)
     """Longest recollection shown to the model, in tokens."""
+
+
+class BudgetLimits(_Section):
+    """What may be used. Unset means no limit, 0 means nothing."""
+
+    tokens: int | None = Field(default=None, ge=0)
+    """Tokens in and out."""
+    cost: Decimal | None = Field(default=None, ge=0)
+    """US dollars."""
+    steps: int | None = Field(default=None, ge=0)
+    """Requests to models."""
+    seconds: float | None = Field(default=None, ge=0)
+    """Seconds that turns have worked, looked at before each request."""
+
+
+class BudgetSettings(_Section):
+    """What may be used by more than one turn; what one turn may use is in agent.limits."""
+
+    day: BudgetLimits = BudgetLimits()
+    session: BudgetLimits = BudgetLimits()
+    allow_unpriced: bool = False
+    """Whether models of unknown price may be asked although money is limited."""
 
 
 class SandboxSettings(_Section):
@@ -326,6 +348,7 @@ class Settings(_Section):
     sessions: SessionSettings = SessionSettings()
     reflection: ReflectionSettings = ReflectionSettings()
     memory: MemorySettings = MemorySettings()
+    budget: BudgetSettings = BudgetSettings()
     sandbox: SandboxSettings = SandboxSettings()
     web: WebSettings = WebSettings()
     storage: StorageSettings = StorageSettings()

@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, GetJsonSchemaHandler, JsonVal
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
-from long_running_agents.domain.budget import Spent
+from long_running_agents.domain.budget import BudgetLine, Spent
 from long_running_agents.domain.ids import SessionId, TurnId, shown
 
 
@@ -295,6 +295,24 @@ class RuleChanged(_Shape):
     """Whether the gate enforces it, too."""
 
 
+class BudgetTight(_Shape):
+    """Much of a budget is used; told once in a turn."""
+
+    type: Literal["budget"] = "budget"
+    scope: str
+    """turn, session or day."""
+    resource: str
+    """tokens or cost."""
+    limit: float
+    wrap_up: bool
+    """Whether only the part is left that is kept for a last answer."""
+
+    @classmethod
+    def of(cls, line: BudgetLine, *, wrap_up: bool) -> "BudgetTight":
+        """What a limit says of itself."""
+        return cls(scope=line.scope, resource=line.resource, limit=line.limit, wrap_up=wrap_up)
+
+
 class UsageTotals(_Shape):
     """What a turn used."""
 
@@ -363,7 +381,8 @@ Event = Annotated[
     MessageAccepted | TurnResumed | ToolCalled | ToolReturned | ApprovalRequested | ApprovalResolved
     | ClientCalled | MemoriesRecalled | TextWritten | TasksChanged | ModelFellBack | PromptTruncated
     | ModelChanged | ModeChanged | SessionRenamed | SessionCleared | SessionCompacted | SkillChanged
-    | RuleChanged | TurnDone | TurnStopped | TurnLimited | TurnFailed | MessageSteered,
+    | RuleChanged | BudgetTight | TurnDone | TurnStopped | TurnLimited | TurnFailed
+    | MessageSteered,
     Field(discriminator="type"),
 ]  # fmt: skip
 

@@ -278,15 +278,15 @@ class PriceList:
             estimated=estimated,
         )
 
-    def of_request(self, model: Model, input_tokens: int) -> Decimal:
-        """What a request of this length costs at least; nothing when nobody knows the price."""
+    def of_request(self, model: Model, input_tokens: int, output_tokens: int = 0) -> Decimal | None:
+        """What a request and its answer of this length cost; None when nobody knows the price."""
         asked = ModelResponse(
             parts=[],
-            usage=RequestUsage(input_tokens=input_tokens),
+            usage=RequestUsage(input_tokens=input_tokens, output_tokens=output_tokens),
             model_name=model.model_name,
             provider_name=model.system,
         )
-        return self._price(asked) or Decimal(0)
+        return self._price(asked)
 
     def _price(self, response: ModelResponse) -> Decimal | None:
         key = (response.provider_name, response.model_name)

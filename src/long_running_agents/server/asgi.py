@@ -41,6 +41,7 @@ _ROUTES: tuple[type[Routes], ...] = (
     sessions.SessionRoutes,
     sessions.TaskRoutes,
     admin.UsageRoutes,
+    admin.BudgetRoutes,
     ModelRoutes,
     approvals.ApprovalRoutes,
     approvals.RuleRoutes,

@@ -5,7 +5,14 @@ from datetime import datetime
 
 from sqlalchemy import Integer, bindparam, func, insert, literal_column, select, update
 
-from long_running_agents.domain.events import EVENT, Event, EventEnvelope, MemoriesRecalled
+from long_running_agents.domain.budget import BudgetScope, scope_of
+from long_running_agents.domain.events import (
+    EVENT,
+    Event,
+    EventEnvelope,
+    MemoriesRecalled,
+    TurnLimited,
+)
 from long_running_agents.domain.ids import SessionId, TurnId
 from long_running_agents.store import sql
 from long_running_agents.store.database import Prepared, Transaction
@@ -94,6 +101,12 @@ _OF_TURN = Prepared(_OWNED.where(events.c.turn_id == bindparam("turn")).order_by
 def of_turn(tx: Transaction, turn_id: TurnId) -> list[EventEnvelope]:
     """The events of one turn."""
     return [_recorded(row) for row in tx.all(_OF_TURN, {"turn": turn_id})]
+
+
+def stopped_by(tx: Transaction, turn_id: TurnId) -> BudgetScope:
+    """Which budget stopped a turn last."""
+    told = [each.event for each in of_turn(tx, turn_id) if isinstance(each.event, TurnLimited)]
+    return scope_of(told[-1].limit if told else "")
 
 
 def first(tx: Transaction, turn_id: TurnId) -> int:

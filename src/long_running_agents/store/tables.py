@@ -288,11 +288,32 @@ usage = _table(
     *_required(BigInteger, "cache_write_tokens"),
     Column("cost", Dollars),
     Column("estimated", Boolean, nullable=False),
+    Column("seconds", Float, nullable=False, server_default="0"),
     Column("at", Moment, nullable=False),
     Column("owner", String, nullable=False, server_default="me"),
     UniqueConstraint("turn_id", "step"),
     Index("usage_by_time", "at"),
     Index("usage_by_owner", "owner", "at"),
+    Index("usage_by_session", "session_id"),
+)
+
+# What is reserved for requests under way, and what limits were raised by.
+holds = _table(
+    "holds",
+    *_keys("id"),
+    *_required(String, "owner", "session_id", "model"),
+    *_required(BigInteger, "input_tokens", "output_tokens"),
+    Column("input_cost", Dollars),
+    Column("output_cost", Dollars, nullable=False),
+    Column("at", Moment, nullable=False),
+)
+
+raises = _table(
+    "raises",
+    *_keys("owner", "scope", "key"),
+    *_required(BigInteger, "steps", "tokens", default="0"),
+    Column("cost", Dollars, nullable=False, server_default="0"),
+    Column("seconds", Float, nullable=False, server_default="0"),
 )
 
 tasks = _table(

@@ -141,6 +141,15 @@ def last(tx: Transaction, session_id: SessionId) -> Turn | None:
     return None if row is None else turn_of(row)
 
 
+def limited(tx: Transaction, owner: str, session_id: SessionId | None) -> list[Turn]:
+    """The turns that a budget stopped and nothing followed, in a session or all of an owner's."""
+    query = select(turns).where(turns.c.owner == owner, turns.c.status == TurnStatus.LIMITED)
+    if session_id is not None:
+        query = query.where(turns.c.session_id == session_id)
+    found = [turn_of(row) for row in tx.execute(query.order_by(turns.c.created_at))]
+    return [turn for turn in found if last(tx, turn.session_id) == turn]
+
+
 _CLAIM = update_by_id(turns, ["status", "attempts", "steer"])
 
 

@@ -13,8 +13,7 @@ from fastapi.responses import JSONResponse, Response, StreamingResponse
 from pydantic import BaseModel
 
 from long_running_agents.agent.hub import Subscriber
-from long_running_agents.agent.model_request import SideRequest, SideRequests
-from long_running_agents.agent.run_settings import limits_of
+from long_running_agents.agent.model_request import SideRequest
 from long_running_agents.app import App
 from long_running_agents.config import LoadedSettings
 from long_running_agents.domain import ids
@@ -24,7 +23,7 @@ from long_running_agents.domain.events import TurnFailed
 from long_running_agents.domain.ids import SessionId, TurnId, new_id
 from long_running_agents.domain.picture import from_urls
 from long_running_agents.domain.ports import Clock
-from long_running_agents.domain.session import Mode, SessionOrigin
+from long_running_agents.domain.session import SessionOrigin
 from long_running_agents.domain.turn import ClientRequest, Terms, Turn, TurnStatus, brought
 from long_running_agents.errors import ConfigError, NotConfigured, NotFound, UsageError
 from long_running_agents.models import names
@@ -333,10 +332,6 @@ class OpenAIRoutes:
         self._clock = clock
         self._created = int(clock.now().timestamp())
         self._line = SseWriter(clock)
-        agent = app.settings.agent
-        self._chores = SideRequests(
-            app.database, clock, app.models, limits_of(agent)[Mode.BOUNDED], agent.model.retries
-        )
 
     def router(self) -> APIRouter:
         """What can be asked."""
@@ -383,7 +378,7 @@ class OpenAIRoutes:
     async def _chore(
         self, body: CompletionRequest, asked: ConversationRequest, caller: Caller
     ) -> Response:
-        done = await self._chores.run(
+        done = await self._app.side_requests.run(
             caller.owner,
             SideRequest(
                 instructions=asked.instructions,

@@ -2,6 +2,7 @@
 
 import asyncio
 from datetime import UTC, date, datetime
+from decimal import Decimal
 from http import HTTPStatus
 from typing import Annotated, TypeVar, get_args
 
@@ -10,17 +11,35 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from pydantic import AwareDatetime, BaseModel, Field
 
 from long_running_agents import __version__
+from long_running_agents.agent.budgets import BudgetService
 from long_running_agents.agent.sessions import Spending, UsageService
 from long_running_agents.doctor import Check, CheckState, examine_all
 from long_running_agents.domain import events, ids
 from long_running_agents.domain.auth import Caller, Token, TokenScope
+from long_running_agents.domain.budget import BudgetLine
 from long_running_agents.domain.events import EventEnvelope
-from long_running_agents.domain.ids import DayRange, TokenId, shown
+from long_running_agents.domain.ids import DayRange, SessionId, TokenId, shown
 from long_running_agents.errors import Unavailable, UsageError
 from long_running_agents.server.auth import COOKIE, USUAL, Administering, Reading, TokenRequest
 from long_running_agents.server.hosts import visit_of
-from long_running_agents.server.http import Documented, Limit, Routes, ServerContext, route
-from long_running_agents.server.wire import ShownSession, WireResponse, built, derived, example
+from long_running_agents.server.http import (
+    SESSION_ID,
+    Documented,
+    Limit,
+    OneSession,
+    Routes,
+    ServerContext,
+    route,
+)
+from long_running_agents.server.routes.chat import TurnList, TurnShape
+from long_running_agents.server.wire import (
+    ShownSession,
+    WireRequest,
+    WireResponse,
+    built,
+    derived,
+    example,
+)
 from long_running_agents.store.events import Place
 from long_running_agents.store.tables import microseconds, moment
 from long_running_agents.store.usage import UsageTotal
@@ -331,6 +350,53 @@ _LAST = microseconds(datetime(9000, 1, 1, tzinfo=UTC))
 _TYPES = frozenset(
     shape.model_fields["type"].default for shape in get_args(get_args(events.Event)[0])
 )
+
+
+class LineResponse(derived(BudgetLine)):
+    """A limit, and what is used of it."""
+
+
+class BudgetResponse(WireResponse):
+    """The limits of a session and of today; what has no limit is not among them."""
+
+    model_config = example("""{"budget": [{"scope": "day", "key": "2026-11-16",
+      "resource": "tokens", "limit": 200000, "spent": 5510, "held": 0}]}""")
+
+    budget: list[LineResponse]
+
+
+class RaiseRequest(WireRequest):
+    """How much more may be used; nothing means the same again as the settings say."""
+
+    model_config = example('{"session_id": "my-session", "tokens": 100000}')
+
+    session_id: SessionId | None = Field(default=None, pattern=SESSION_ID)
+    """The session whose limits are raised; without one, those of today are."""
+    tokens: int | None = Field(default=None, ge=1, le=10**12)
+    cost: Decimal | None = Field(default=None, gt=0, le=10**6)
+    """US dollars."""
+    steps: int | None = Field(default=None, ge=1, le=10**9)
+    seconds: float | None = Field(default=None, gt=0, le=10**9)
+
+
+class BudgetRoutes(Routes, tag="usage"):
+    """What may still be used."""
+
+    @route("GET /api/budget")
+    async def budget(self, caller: Reading, session_id: OneSession = None) -> BudgetResponse:
+        """Show the limits of today, and of a session, and what is used of them."""
+        return BudgetResponse.of({"budget": await self._of(caller).lines(session_id)})
+
+    @route("POST /api/budget")
+    async def more(self, caller: Administering, wanted: RaiseRequest) -> TurnList:
+        """Raise limits; the turns that they stopped go on."""
+        key = None if wanted.session_id is None else caller.key(wanted.session_id)
+        given = wanted.model_copy(update={"session_id": key})
+        found = await self._of(caller).more(**dict(given))
+        return TurnList(turns=[TurnShape.of(turn) for turn in found], total=len(found))
+
+    def _of(self, caller: Caller) -> BudgetService:
+        return BudgetService(self._app.book, self._turns(caller), caller.owner)
 
 
 class UsageRoutes(Routes, tag="usage"):

@@ -104,6 +104,19 @@ CREATE TABLE grants (
 	FOREIGN KEY(session_id) REFERENCES sessions (id) ON DELETE CASCADE
 )
 
+CREATE TABLE holds (
+	id VARCHAR NOT NULL,
+	owner VARCHAR NOT NULL,
+	session_id VARCHAR NOT NULL,
+	model VARCHAR NOT NULL,
+	input_tokens BIGINT NOT NULL,
+	output_tokens BIGINT NOT NULL,
+	input_cost BIGINT,
+	output_cost BIGINT NOT NULL,
+	at BIGINT NOT NULL,
+	PRIMARY KEY (id)
+)
+
 CREATE TABLE memories (
 	id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
 	owner VARCHAR NOT NULL,
@@ -235,6 +248,17 @@ CREATE TABLE pictures (
 	data BLOB NOT NULL,
 	PRIMARY KEY (session_id, id),
 	FOREIGN KEY(session_id) REFERENCES sessions (id) ON DELETE CASCADE
+)
+
+CREATE TABLE raises (
+	owner VARCHAR NOT NULL,
+	scope VARCHAR NOT NULL,
+	"key" VARCHAR NOT NULL,
+	steps BIGINT DEFAULT '0' NOT NULL,
+	tokens BIGINT DEFAULT '0' NOT NULL,
+	cost BIGINT DEFAULT '0' NOT NULL,
+	seconds FLOAT DEFAULT '0' NOT NULL,
+	PRIMARY KEY (owner, scope, "key")
 )
 
 CREATE TABLE requests (
@@ -428,6 +452,7 @@ CREATE TABLE usage (
 	cache_write_tokens BIGINT NOT NULL,
 	cost BIGINT,
 	estimated BOOLEAN NOT NULL,
+	seconds FLOAT DEFAULT '0' NOT NULL,
 	at BIGINT NOT NULL,
 	owner VARCHAR DEFAULT 'me' NOT NULL,
 	PRIMARY KEY (id),
@@ -487,5 +512,7 @@ CREATE INDEX tool_calls_by_session ON tool_calls (session_id, state)
 CREATE INDEX turns_by_status ON turns (status, session_id, number)
 
 CREATE INDEX usage_by_owner ON usage (owner, at)
+
+CREATE INDEX usage_by_session ON usage (session_id)
 
 CREATE INDEX usage_by_time ON usage (at)
