@@ -72,8 +72,6 @@ class App:
     """Drives the turns of all owners."""
     compactor: Compactor
     """Sums up what leaves the view of the models."""
-    book: BudgetBook
-    """What the requests of all owners may take."""
     hands: AllOwnerResources
     """What the agents of each owner work with."""
     observers: Observers
@@ -97,6 +95,11 @@ class App:
     def side_requests(self) -> SideRequests:
         """Whoever asks models something beside turns."""
         return self.compactor.asked
+
+    @property
+    def book(self) -> BudgetBook:
+        """What the requests of all owners may take."""
+        return self.side_requests.book
 
     @property
     def budgets(self) -> BudgetService:
@@ -237,12 +240,9 @@ class _Parts:
 
 
 def _compactor(
-    loaded: LoadedSettings,
-    parts: _Parts,
-    models: ModelSource,
-    settings: RunSettings,
-    book: BudgetBook,
+    loaded: LoadedSettings, parts: _Parts, models: ModelSource, settings: RunSettings
 ) -> Compactor:
+    book = BudgetBook(parts.database, parts.clock, settings.shared)
     asked = SideRequests(book, models, settings.limits[Mode.BOUNDED], settings.retries)
     archive = Path(loaded.home) / (loaded.settings.sessions.directory or "sessions")
     return Compactor(parts.database, parts.clock, parts.hub, asked, archive)
@@ -260,15 +260,14 @@ def _assemble(
     observers = Observers()
     hub.attend(observers.on_event)
     chosen = SessionModels()
-    book = BudgetBook(database, clock, settings.shared)
-    compactor = _compactor(loaded, parts, models, settings, book)
+    compactor = _compactor(loaded, parts, models, settings)
     runner = TurnRunner(
         database=database,
         hub=hub,
         clock=clock,
         toolsets=tools,
         settings=settings,
-        book=book,
+        book=compactor.asked.book,
         deps=_deps(loaded.settings, parts),
         recall=_recall(loaded.settings, hub, remembering),
         observers=observers,
@@ -301,7 +300,6 @@ def _assemble(
         ),
         driver=driver,
         compactor=compactor,
-        book=book,
         hands=parts.hands,
         observers=observers,
         models=models,

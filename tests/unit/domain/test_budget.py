@@ -195,59 +195,65 @@ MOVES = st.lists(
 )
 
 
+class Tree:
+    """Budgets that are parts of others, and requests that draw on them."""
+
+    price = Decimal("0.002")
+
+    def __init__(self, parents, caps):
+        self.above = {child + 1: min(parent, child) for child, parent in enumerate(parents)}
+        self.caps = caps
+        self.spent, self.held = ({node: Spent() for node in range(8)} for _ in range(2))
+
+    def path(self, leaf):
+        found = [leaf]
+        while found[-1] in self.above:
+            found.append(self.above[found[-1]])
+        return found
+
+    def node(self, key):
+        limits = Limits(tokens=self.caps[key][0], cost=Decimal(self.caps[key][1]))
+        return turn(limits, self.spent[key], held=self.held[key])
+
+    def add(self, to, leaf, prompt, answer, sign=1):
+        for key in self.path(leaf):
+            to[key] = Spent(
+                input_tokens=to[key].input_tokens + sign * prompt,
+                output_tokens=to[key].output_tokens + sign * answer,
+                cost=to[key].cost + sign * (prompt + answer) * self.price,
+            )
+
+    def ask(self, leaf, prompt, answer, fate):
+        size = RequestSize(
+            model="m",
+            input_tokens=prompt,
+            input_cost=prompt * self.price,
+            token_cost=self.price,
+        )
+        found = reserve([self.node(key) for key in self.path(leaf)], size)
+        if isinstance(found, LimitHit):
+            return
+        most = found.output_tokens
+        self.add(self.held, leaf, prompt, most)
+        if fate != "keep":
+            self.add(self.held, leaf, prompt, most, -1)
+            self.add(self.spent, leaf, prompt, min(answer, most) if fate == "answer" else most)
+
+
 @given(
     parents=st.lists(st.integers(0, 6), min_size=1, max_size=7),
     caps=st.lists(st.tuples(st.integers(0, 20_000), st.integers(0, 60)), min_size=8, max_size=8),
     moves=MOVES,
 )
 def test_no_limit_of_any_tree_is_ever_passed_whoever_dies(parents, caps, moves):
-    """Nodes with random parents; requests answer, die in flight, or stay under way."""
-    above = {child + 1: min(parent, child) for child, parent in enumerate(parents)}
-    spent, held = ({node: Spent() for node in range(8)} for _ in range(2))
-
-    def path(node):
-        yield node
-        while node in above:
-            node = above[node]
-            yield node
-
-    def node_of(key):
-        tokens, dollars = caps[key]
-        limits = Limits(tokens=tokens, cost=Decimal(dollars))
-        return turn(limits, spent[key], held=held[key])
-
-    def add(to, key, used, sign=1):
-        to[key] = Spent(
-            input_tokens=to[key].input_tokens + sign * used.input_tokens,
-            output_tokens=to[key].output_tokens + sign * used.output_tokens,
-            cost=to[key].cost + sign * used.cost,
-        )
-
-    for leaf, prompt, answer, fate in moves:
-        nodes = list(path(leaf))
-        price = Decimal(prompt) / 1000
-        size = RequestSize(
-            model="m", input_tokens=prompt, input_cost=price, token_cost=Decimal("0.002")
-        )
-        found = reserve([node_of(key) for key in nodes], size)
-        if isinstance(found, Reservation):
-            most = Usage(
-                input_tokens=prompt,
-                output_tokens=found.output_tokens,
-                cost=price + size.token_cost * found.output_tokens,
-            )
-            said = min(answer, found.output_tokens)
-            real = Usage(
-                input_tokens=prompt, output_tokens=said, cost=price + size.token_cost * said
-            )
-            for key in nodes:
-                add(held, key, most)
-                if fate != "keep":
-                    add(held, key, most, -1)
-                    add(spent, key, real if fate == "answer" else most)
+    """Requests answer, die in flight and count in full, or stay under way."""
+    tree = Tree(parents, caps)
+    for move in moves:
+        tree.ask(*move)
         for key, (tokens, dollars) in enumerate(caps):
-            assert spent[key].total_tokens + held[key].total_tokens <= tokens
-            assert spent[key].cost + held[key].cost <= dollars
+            spent, held = tree.spent[key], tree.held[key]
+            assert spent.total_tokens + held.total_tokens <= tokens
+            assert spent.cost + held.cost <= dollars
 
 
 @given(st.integers(min_value=0, max_value=10**7))
