@@ -33,11 +33,7 @@ DOCS = Path(__file__).parent
 
 _NOTICE = "<!-- Made by docs/generate.py; change the code it describes, then run that. -->"
 
-_RESERVED = (
-    "agent.deep_work.warning_threshold",
-    "sessions.directory",
-    "reflection",
-)
+_RESERVED = ("reflection",)
 """Settings that are accepted, and that no code reads yet."""
 
 _KEYS = (

@@ -3,6 +3,7 @@
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,6 +35,7 @@ from long_running_agents.engine.local import LocalEngine
 from long_running_agents.errors import ConfigError, NotConfigured
 from long_running_agents.home import Home
 from long_running_agents.mcp.servers import McpServers
+from long_running_agents.memory.embedding.remote import RemoteEmbedder
 from long_running_agents.memory.factory import memories_of, mirrors_of, open_memories
 from long_running_agents.memory.service import MemoryService
 from long_running_agents.models import names, selection
@@ -283,6 +285,8 @@ def _assemble(
         view=HistoryWindow(loaded.settings.sessions.max_history_messages),
         observers=observers,
     )
+    if parts.memories is not None:
+        _meter(parts.memories, runner.book, loaded.settings.owner)
     return App(
         loaded=loaded,
         home=Home(loaded.home),
@@ -334,6 +338,13 @@ def _deps(settings: Settings, parts: _Parts) -> MakeDeps:
         )
 
     return make
+
+
+def _meter(memories: MemoryService, book: BudgetBook, owner: str) -> None:
+    """Let vectors that a server computes count for the home's owner."""
+    embedder = memories.embedder
+    if isinstance(embedder, RemoteEmbedder):
+        embedder.spend = partial(book.spend, owner, embedder.space)
 
 
 async def _at_once() -> None:

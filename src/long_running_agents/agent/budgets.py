@@ -22,11 +22,11 @@ from long_running_agents.domain.budget import (
     limit_before_request,
     reserve,
 )
-from long_running_agents.domain.ids import SessionId, shown
+from long_running_agents.domain.ids import SessionId, TurnId, new_id, shown
 from long_running_agents.domain.ports import Clock
 from long_running_agents.domain.turn import Turn
 from long_running_agents.errors import LimitReached, UsageError
-from long_running_agents.store import budgets, events, sessions, turns
+from long_running_agents.store import budgets, events, sessions, turns, usage
 from long_running_agents.store.database import Database, Transaction
 
 _SHARED_ANSWER = 16_384
@@ -131,6 +131,24 @@ class BudgetBook:
             )
             budgets.hold(tx, held)
         return found
+
+    async def spend(self, owner: str, model: str, tokens: int) -> None:
+        """Count what is paid whatever comes of it, such as vectors.
+
+        Raises:
+            LimitReached: The owner's day does not cover it.
+        """
+        now, session_id = self.clock.now(), SessionId("")
+        size = RequestSize(model=model, input_tokens=tokens, output_tokens=0, input_cost=None)
+
+        def work(tx: Transaction) -> None:
+            nodes, unpriced = self.nodes(tx, owner, session_id, now), self.limits.allow_unpriced
+            if isinstance(found := reserve(nodes, size, unpriced=unpriced), LimitHit):
+                raise LimitReached(found.sentence)
+            used, chore = Usage(input_tokens=tokens, estimated=True), TurnId(new_id("chore", now))
+            usage.record(tx, session_id, chore, 1, model, used, now, owner=owner)
+
+        await self.database.write(work)
 
     def given_back(self) -> None:
         """Let those go on who wait for what another request held."""

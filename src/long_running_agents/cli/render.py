@@ -134,12 +134,13 @@ def _line(event: events.Event, skills: str) -> str:
 
 def _rare_line(event: events.Event, skills: str) -> str:
     match event:
+        case events.BudgetTight():
+            end = "; the agent is told to finish" if event.wrap_up else ""
+            line = f"most of the {event.resource} for this {event.scope} is used{end}"
         case events.SkillChanged():
             line = skill_line(event, skills)
-        case events.ApprovalResolved(allowed=True, lasting=lasting):
-            line = "allowed" if lasting == GrantDuration.ONCE else f"allowed ({lasting})"
-        case events.ApprovalResolved(reason=reason):
-            line = f"denied: {reason}" if reason else "denied"
+        case events.ApprovalResolved():
+            line = _answer_line(event)
         case events.ModelFellBack():
             line = f"{event.answered} answers instead of {event.asked}: {event.reason}"
         case events.ClientCalled(tool=tool):
@@ -151,6 +152,12 @@ def _rare_line(event: events.Event, skills: str) -> str:
         case _:
             line = ""
     return line
+
+
+def _answer_line(event: events.ApprovalResolved) -> str:
+    if event.allowed:
+        return "allowed" if event.lasting == GrantDuration.ONCE else f"allowed ({event.lasting})"
+    return f"denied: {event.reason}" if event.reason else "denied"
 
 
 def _fitted(line: str) -> str:

@@ -58,3 +58,26 @@ def test_the_next_request_is_shown_with_its_rules(lra):
     assert "- Be brief." in out
     told = json.loads(lra("context", "--json")[1])
     assert told["shares"]["block"] == 0
+
+
+def test_a_budget_is_shown_and_raised_and_the_turn_goes_on(lra, monkeypatch):
+    monkeypatch.setenv("LRA_BUDGET__SESSION__STEPS", "1")
+    assert lra("ask", "--session", "talk", "plan")[0] == 5
+    code, out, _ = lra("budget", "show", "--session", "talk", "--json")
+    [line] = json.loads(out)
+    assert (code, line["scope"], line["resource"], line["spent"]) == (0, "session", "steps", 1)
+    code, out, err = lra("budget", "raise", "--session", "talk")
+    assert (code, out.strip()) == (0, "Planned.")
+    assert "Turns that go on: 1" in err
+    assert "session talk\tsteps\t2\t0\t2\t100%" in lra("budget", "show", "-s", "talk")[1]
+
+
+def test_without_limits_there_is_nothing_to_show_or_to_raise(lra):
+    code, out, err = lra("budget")
+    assert (code, out) == (0, "")
+    assert "budget.day" in err
+    code, _, err = lra("budget", "raise", "--tokens", "5")
+    assert code == 2
+    assert "raises no limit of a day" in err
+    assert lra("budget", "raise", "--tokens", "-5")[0] == 2
+    assert lra("budget", "show", "--session", "nobody")[0] == 3

@@ -5,10 +5,12 @@ from decimal import Decimal
 
 import pytest
 from tests.integration.server.owners import believing, told
+from tests.integration.server.serving import served
 
+from long_running_agents.client import Client
 from long_running_agents.domain.budget import Usage
 from long_running_agents.store import usage
-from long_running_agents.testing import FrozenClock, say
+from long_running_agents.testing import FrozenClock, call, say
 
 pytestmark = pytest.mark.anyio
 
@@ -88,3 +90,50 @@ async def test_the_activity_of_all_sessions_is_read_page_by_page_without_a_gap(t
     assert len(ends["activity"]) == 4
     assert {each["session_id"] for each in whole["activity"]} == {"s0", "s1"}
     assert {"type", "seq", "turn_id", "at"} <= set(whole["activity"][0])
+
+
+async def test_a_budget_is_shown_and_raised_and_its_turn_goes_on(tmp_path):
+    limits = {"budget__session__steps": 1, "budget__day__tokens": 90_000}
+    async with believing(tmp_path, call("list_tasks"), say("Done."), **limits) as (app, client):
+        turn = await told(app, "Go on.")
+        assert turn.status == "limited"
+        ask = client()
+        found = (await ask.ok("GET", "/api/budget?session_id=s1"))["budget"]
+        assert [(each["scope"], each["key"], each["resource"]) for each in found] == [
+            ("session", "s1", "steps"),
+            ("day", found[1]["key"], "tokens"),
+        ]
+        assert [found[0][name] for name in ("limit", "spent", "held")] == [1, 1, 0]
+        assert len((await ask.ok("GET", "/api/budget"))["budget"]) == 1
+        raised = await ask.ok("POST", "/api/budget", json={"session_id": "s1", "steps": 3})
+        assert [each["turn_id"] for each in raised["turns"]] == [turn.id]
+        rest = await ask.ok("GET", f"/api/turns/{turn.id}?wait=30")
+        assert (rest["status"], rest["text"]) == ("done", "Done.")
+
+
+async def test_a_budget_is_raised_by_whoever_administers_and_for_what_is_there(tmp_path):
+    async with believing(tmp_path, say("Hi."), budget__session__tokens=50_000) as (app, client):
+        await told(app, "Hello")
+        more = {"session_id": "s1", "tokens": 10}
+        refused = await client(scopes="read chat approve").refused("POST", "/api/budget", json=more)
+        assert refused[0] == 403
+        foreign = client("you")
+        assert (await foreign.refused("POST", "/api/budget", json=more))[0] == 404
+        assert (await foreign.refused("GET", "/api/budget?session_id=s1"))[0] == 404
+        ask = client()
+        for wrong in ({"tokens": 0}, {"cost": -1}, {"tokens": "many"}, {"dollars": 1}):
+            assert (await ask.refused("POST", "/api/budget", json=wrong))[0] in (400, 422)
+        assert await ask.refused("POST", "/api/budget", json={"tokens": 10}) == (
+            400,
+            "bad_request",
+        )
+
+
+async def test_a_client_in_python_shows_and_raises_budgets(tmp_path):
+    async with (
+        served(tmp_path, say("Hi."), budget__day__tokens=50_000) as (app, http),
+        Client.at(str(http.base_url)) as client,
+    ):
+        assert await client.budgets.more(tokens=7) == []
+        assert await client.budgets.lines() == await app.budgets.lines()
+        assert [line.limit for line in await client.budgets.lines()] == [50_007]

@@ -4,7 +4,7 @@ import asyncio
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -14,9 +14,10 @@ from typing import Any, Literal, Protocol, TypeAlias, cast
 import httpx2
 import numpy as np
 
+from long_running_agents.domain.budget import estimate_tokens
 from long_running_agents.domain.ports import Clock
 from long_running_agents.domain.retry_policy import RetryPolicy
-from long_running_agents.errors import EmbedderFailed
+from long_running_agents.errors import EmbedderFailed, LimitReached
 from long_running_agents.memory.embedding.base import Vectors, unit, well_formed
 
 Purpose: TypeAlias = Literal["document", "query"]
@@ -48,6 +49,8 @@ class RemoteEmbedder:
         self.space = space
         self.dimensions: int | None = None
         """What the first answer had."""
+        self.spend: Callable[[int], Awaitable[None]] | None = None
+        """Pays for so many tokens, or refuses to with `LimitReached`."""
         self._source = source
         self._advice = advice
 
@@ -78,6 +81,11 @@ class RemoteEmbedder:
         return rows
 
     async def _ask(self, texts: Sequence[str], purpose: Purpose) -> Vectors:
+        if self.spend is not None:
+            try:
+                await self.spend(estimate_tokens(sum(map(len, texts))))
+            except LimitReached as error:
+                raise EmbedderFailed(f"{self.space} was not asked: {error.message}.") from error
         rows = await self._source.embed(texts, purpose)
         if rows.ndim != 2 or len(rows) != len(texts) or not rows.shape[1]:  # noqa: PLR2004 - rows, columns
             raise self._wrong(f"{len(rows)} vectors for {len(texts)} texts")
