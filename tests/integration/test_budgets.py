@@ -19,6 +19,7 @@ from long_running_agents.domain.budget import (
 )
 from long_running_agents.domain.events import BudgetTight, StepBegan, TurnLimited, WordsArrived
 from long_running_agents.domain.ids import SessionId, TurnId
+from long_running_agents.domain.memory import Query, Viewer
 from long_running_agents.domain.turn import TurnStatus
 from long_running_agents.errors import LimitReached, NotFound, UsageError
 from long_running_agents.store import budgets, tables, usage
@@ -237,6 +238,33 @@ async def test_requests_beside_turns_count_and_are_refused_too(tmp_path):
             await app.side_requests.run("me", asked)
         assert len(model.requests) == 1
         assert (await app.budgets.lines())[0].held == 0
+
+
+async def test_vectors_of_a_server_count_and_memory_goes_on_by_words_without_them(tmp_path):
+    script = Script([Rule("", (say("Noted."),))])
+    async with (
+        ScriptedServer(script) as server,
+        make_app(
+            tmp_path,
+            environ=at(server),
+            memory__embedding_base_url=server.url,
+            memory__embedding_model="vectors",
+            budget__day__tokens=60_000,
+        ) as app,
+    ):
+        await ended(app, "The heron nests behind the mill.")
+        await app.remembered()
+        rows = await app.database.read(lambda tx: tx.execute(select(tables.usage)).all())
+        vectors = [row for row in rows if row.model.startswith("server:vectors")]
+        assert sum(row.input_tokens for row in vectors) > 0
+        assert all(row.estimated and row.cost is None for row in vectors)
+        await spend(app, 60_000)
+        asked = len(server.embedding_requests)
+        query = Query(text="Where does the heron nest?")
+        found = await app.memories.find(Viewer(owner="me", agent="lra"), query)
+        assert len(server.embedding_requests) == asked
+        assert "today" in found.degraded
+        assert found.hits
 
 
 async def test_only_what_is_limited_can_be_raised_and_only_by_its_owner(tmp_path):
