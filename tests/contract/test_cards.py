@@ -23,7 +23,7 @@ NOW = datetime(2026, 1, 5, 12, tzinfo=UTC)
 async def card(script, *quirks, window=None, url=None):
     async with (
         ScriptedServer(script, quirks=quirks) as server,
-        httpx2.AsyncClient(trust_env=False) as client,
+        httpx2.AsyncClient(trust_env=False, timeout=300) as client,
     ):
         model = ChatCompletionsModel("m", base_url=url or server.url, client=client)
 

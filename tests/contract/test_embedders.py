@@ -91,7 +91,7 @@ async def opened(kind):
     """An embedder of a kind."""
     async with (
         ScriptedServer(Script(())) as server,
-        httpx2.AsyncClient(trust_env=False) as client,
+        httpx2.AsyncClient(trust_env=False, timeout=300) as client,
     ):
         match kind:
             case "bundled":
@@ -216,7 +216,7 @@ async def test_blank_texts_alone_have_zero_vectors_of_the_right_length(embedder)
 
 
 async def test_a_failure_says_what_to_do(kind):
-    async with httpx2.AsyncClient(trust_env=False) as client:
+    async with httpx2.AsyncClient(trust_env=False, timeout=300) as client:
         embedder = broken(kind, client)
         for asked in (embedder.documents(["one", "two"]), embedder.query("three")):
             with pytest.raises(EmbedderFailed) as caught:

@@ -47,7 +47,7 @@ async def serving(*replies, model="words", key="", patience=PATIENCE, require_ke
     rules = (Rule("trouble", replies),) if replies else ()
     async with (
         ScriptedServer(Script(rules), require_key=require_key) as server,
-        httpx2.AsyncClient(trust_env=False) as client,
+        httpx2.AsyncClient(trust_env=False, timeout=300) as client,
     ):
         source = ServerSource(
             model,

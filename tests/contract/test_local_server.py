@@ -168,7 +168,7 @@ async def test_a_page_in_a_browser_cannot_use_a_server_without_a_key(headers):
 async def test_a_full_queue_says_when_to_come_back():
     gate = asyncio.Event()
     engine = ScriptedEngine(*["yes"] * (server.QUEUE + 1), gate=gate)
-    async with serving(engine) as client, httpx2.AsyncClient() as raw:
+    async with serving(engine) as client, httpx2.AsyncClient(timeout=300) as raw:
         waiting = [
             asyncio.ensure_future(client.chat.completions.create(model="m", messages=HI))
             for _ in range(server.QUEUE + 1)

@@ -256,7 +256,7 @@ async def test_hostile_arguments_are_an_error(tmp_path, mode):
 
 @pytest.mark.parametrize("version", ["2025-03-26", "2025-06-18", "2025-11-25"])
 async def test_every_older_version_begins_a_session_and_answers_a_ping(tmp_path, version):
-    async with offered(tmp_path) as place, httpx2.AsyncClient(headers=TAKES) as http:
+    async with offered(tmp_path) as place, httpx2.AsyncClient(headers=TAKES, timeout=300) as http:
         hello = {**HELLO, "params": {**HELLO["params"], "protocolVersion": version}}
         begun = await http.post(place.url, json=hello)
         assert said(begun)["result"]["protocolVersion"] == version
@@ -275,7 +275,7 @@ async def test_every_older_version_begins_a_session_and_answers_a_ping(tmp_path,
 
 
 async def test_the_newest_version_has_no_ping(tmp_path):
-    async with offered(tmp_path) as place, httpx2.AsyncClient(headers=TAKES) as http:
+    async with offered(tmp_path) as place, httpx2.AsyncClient(headers=TAKES, timeout=300) as http:
         spoken = {"MCP-Protocol-Version": NEWEST, "Mcp-Method": "ping"}
         answer = await http.post(
             place.url, json={**PING, "params": {"_meta": ENVELOPE}}, headers=spoken
@@ -301,7 +301,7 @@ async def test_the_newest_version_has_no_ping(tmp_path):
     ],
 )
 async def test_hostile_bodies_are_refused(tmp_path, body):
-    async with offered(tmp_path) as place, httpx2.AsyncClient(headers=TAKES) as http:
+    async with offered(tmp_path) as place, httpx2.AsyncClient(headers=TAKES, timeout=300) as http:
         http.headers["Content-Type"] = "application/json"
         begun = await http.post(place.url, json=HELLO)
         older = {"Mcp-Session-Id": begun.headers["mcp-session-id"]}
@@ -317,7 +317,7 @@ async def test_hostile_bodies_are_refused(tmp_path, body):
 async def test_too_much_is_refused_before_it_is_read(tmp_path):
     async with (
         offered(tmp_path, gateway__max_body=10_000) as place,
-        httpx2.AsyncClient(headers=TAKES) as http,
+        httpx2.AsyncClient(headers=TAKES, timeout=300) as http,
     ):
         large = {**HELLO, "id": "x" * 20_000}
         assert (await http.post(place.url, json=large)).status_code == 413
@@ -325,7 +325,7 @@ async def test_too_much_is_refused_before_it_is_read(tmp_path):
 
 
 async def test_only_so_many_sessions_are_open(tmp_path):
-    async with offered(tmp_path) as place, httpx2.AsyncClient(headers=TAKES) as http:
+    async with offered(tmp_path) as place, httpx2.AsyncClient(headers=TAKES, timeout=300) as http:
         for _ in range(MOST_SESSIONS):
             assert (await http.post(place.url, json=HELLO)).status_code == 200
         assert (await http.post(place.url, json=HELLO)).status_code == 503
@@ -371,7 +371,7 @@ async def test_a_token_that_only_reads_is_offered_no_more(tmp_path):
 
 
 async def test_a_token_that_reads_nothing_is_refused(tmp_path):
-    async with offered(tmp_path) as place, httpx2.AsyncClient() as http:
+    async with offered(tmp_path) as place, httpx2.AsyncClient(timeout=300) as http:
         secret = await place.token("me", TokenScope.APPROVE)
         refused = await http.post(
             place.url, json=HELLO, headers={**TAKES, "Authorization": f"Bearer {secret}"}
@@ -380,7 +380,7 @@ async def test_a_token_that_reads_nothing_is_refused(tmp_path):
 
 
 async def test_a_session_of_somebody_else_is_not_there(tmp_path):
-    async with offered(tmp_path) as place, httpx2.AsyncClient() as http:
+    async with offered(tmp_path) as place, httpx2.AsyncClient(timeout=300) as http:
         secrets = [await place.token(owner) for owner in ("ann", "bob")]
         hers, his = ({**TAKES, "Authorization": f"Bearer {each}"} for each in secrets)
         begun = await http.post(place.url, json=HELLO, headers=hers)
@@ -397,7 +397,7 @@ async def test_a_session_of_somebody_else_is_not_there(tmp_path):
 @pytest.mark.parametrize("headers", [{"Host": "evil.example"}, {"Origin": "http://evil.example"}])
 @pytest.mark.parametrize("version", ["2025-06-18", "2026-07-28"])
 async def test_pages_of_strangers_are_refused(tmp_path, headers, version):
-    async with offered(tmp_path) as place, httpx2.AsyncClient() as http:
+    async with offered(tmp_path) as place, httpx2.AsyncClient(timeout=300) as http:
         spoken = {**TAKES, "MCP-Protocol-Version": version, **headers}
         for ask in (
             http.post(place.url, json=HELLO, headers=spoken),
@@ -411,7 +411,7 @@ async def test_pages_of_strangers_are_refused(tmp_path, headers, version):
 async def test_without_a_token_nobody_is_let_in_where_one_is_needed(tmp_path):
     async with (
         offered(tmp_path, gateway__require_token=True) as place,
-        httpx2.AsyncClient() as http,
+        httpx2.AsyncClient(timeout=300) as http,
     ):
         refused = await http.post(place.url, json=HELLO, headers=TAKES)
         assert refused.status_code == 401

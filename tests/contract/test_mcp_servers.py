@@ -190,7 +190,7 @@ async def test_a_server_that_says_nothing_is_waited_for_only_once(opened, tmp_pa
     await clock.advance(30)
     await until(lambda: server.status.state is McpServerState.FAILED)
     assert server.status.reason == "it did not answer within 30 seconds"
-    assert not lives(*starts(tmp_path))
+    await until(lambda: not lives(*starts(tmp_path)))
 
 
 async def test_a_call_that_takes_too_long_is_uncertain_and_the_server_stays(opened, tmp_path):
@@ -279,7 +279,7 @@ async def test_a_server_that_is_still_starting_is_ended_too(opened, tmp_path):
     await servers.close()
     await waiting
 
-    assert not lives(starts(tmp_path)[0])
+    await until(lambda: not lives(starts(tmp_path)[0]))
 
 
 @pytest.mark.parametrize(

@@ -89,7 +89,7 @@ async def through_http(script):
     messages = [{"role": "user", "content": "go"}]
     async with (
         ScriptedServer(script) as server,
-        httpx2.AsyncClient(base_url=server.url, trust_env=False) as client,
+        httpx2.AsyncClient(base_url=server.url, trust_env=False, timeout=300) as client,
     ):
         while True:
             response = await client.post("/chat/completions", json={"messages": messages})

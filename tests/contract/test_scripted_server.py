@@ -258,7 +258,9 @@ def test_it_runs_as_a_process_until_it_is_told_to_stop(tmp_path):
     ) as process:
         line = process.stdout.readline()
         url = line.removeprefix("listening on ").strip()
-        answer = httpx2.post(f"{url}/chat/completions", json=asking("x"), trust_env=False)
+        answer = httpx2.post(
+            f"{url}/chat/completions", json=asking("x"), trust_env=False, timeout=300
+        )
         process.send_signal(signal.SIGTERM)
         rest, _ = process.communicate(timeout=300)
 

@@ -47,7 +47,7 @@ async def test_a_server_killed_in_mid_turn_finishes_it_after_the_restart(model_u
         async with window(server.address, "/ws/talk") as after:
             await after.send("resume", after=before.numbers()[-1])
             await after.until("done")
-        async with httpx2.AsyncClient(base_url=server.address) as client:
+        async with httpx2.AsyncClient(base_url=server.address, timeout=300) as client:
             stored = (await client.get("/api/sessions/talk/events")).json()["events"]
     seen = [heard for heard in (*before.heard, *after.heard) if "seq" in heard]
     assert sorted(heard["seq"] for heard in seen) == [heard["seq"] for heard in stored]
@@ -60,7 +60,7 @@ async def test_a_picture_is_seen_again_after_a_server_was_killed(model_url, tmp_
     message = "work on this\n\nAttached files:\n- uploads/dot.png"
     with served(tmp_path, model_url) as server:
         async with (
-            httpx2.AsyncClient(base_url=server.address) as client,
+            httpx2.AsyncClient(base_url=server.address, timeout=300) as client,
             window(server.address, "/ws/picture") as before,
         ):
             path = {"path": "uploads/dot.png"}
@@ -72,7 +72,7 @@ async def test_a_picture_is_seen_again_after_a_server_was_killed(model_url, tmp_
     with served(tmp_path, model_url) as server:
         async with window(server.address, f"/ws/picture?after={before.numbers()[-1]}") as after:
             await after.until("done")
-    async with httpx2.AsyncClient() as client:
+    async with httpx2.AsyncClient(timeout=300) as client:
         asked = (await client.get(f"{model_url.removesuffix('/v1')}/requests")).json()
     shown = [URL in str(each) for each in asked if "uploads/dot.png" in str(each)]
     # Before the call, after it, and once more after the death.

@@ -267,6 +267,20 @@ async def test_vectors_of_a_server_count_and_memory_goes_on_by_words_without_the
         assert found.hits
 
 
+async def test_who_leaves_in_the_middle_of_a_request_beside_turns_leaves_nothing_held(tmp_path):
+    async with make_app(tmp_path, model=ScriptedModel([hang()]), budget__day__tokens=50_000) as app:
+        asked = SideRequest(instructions="Name it.", words="word")
+        work = asyncio.create_task(app.side_requests.run("me", asked))
+        while not (await app.budgets.lines())[0].held:
+            pass
+        work.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await work
+        [line] = await app.budgets.lines()
+        assert (line.held, line.spent) == (0, await used(app))
+        assert line.spent > 0
+
+
 async def test_only_what_is_limited_can_be_raised_and_only_by_its_owner(tmp_path):
     model = ScriptedModel([say("hi")] * 3)
     async with make_app(tmp_path, model=model, budget__session__tokens=50_000) as app:

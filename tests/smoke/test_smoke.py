@@ -134,5 +134,5 @@ def test_a_kill_loses_nothing(home, model_url, server, client, lra):
     server.kill()
 
     with served(home, model_url) as again:
-        after = httpx2.get(f"{again.address}/api/sessions", trust_env=False).json()
+        after = httpx2.get(f"{again.address}/api/sessions", trust_env=False, timeout=300).json()
     assert [each["id"] for each in after["sessions"]] == [each["id"] for each in before["sessions"]]

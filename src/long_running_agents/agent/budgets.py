@@ -61,14 +61,16 @@ def shared_limits(settings: Settings) -> SharedLimits:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass
 class BudgetBook:
     """Knows the budgets of all owners, and lets each request take its part of them."""
 
     database: Database
     clock: Clock
     limits: SharedLimits = field(default_factory=SharedLimits)
-    _given_back: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def __post_init__(self) -> None:
+        self._given_back = asyncio.Event()
 
     def nodes(
         self, tx: Transaction, owner: str, session_id: SessionId, now: datetime
@@ -104,11 +106,12 @@ class BudgetBook:
     async def take(self, account: "RequestAccount", size: RequestSize) -> Reservation | LimitHit:
         """Reserve what a request may take on its whole path; what is held for now is waited for."""
         while True:
-            self._given_back.clear()
+            # Taken before it is looked: what is given back from now on is heard.
+            given_back = self._given_back
             found = await self.database.write(lambda tx: self._take(tx, account, size))
             if not isinstance(found, LimitHit) or not found.passing:
                 return found
-            await self._given_back.wait()
+            await given_back.wait()
 
     def _take(
         self, tx: Transaction, account: "RequestAccount", size: RequestSize
@@ -153,6 +156,7 @@ class BudgetBook:
     def given_back(self) -> None:
         """Let those go on who wait for what another request held."""
         self._given_back.set()
+        self._given_back = asyncio.Event()
 
 
 @dataclass(kw_only=True)

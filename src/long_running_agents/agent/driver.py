@@ -345,10 +345,12 @@ class TurnDriver:
             self._chosen.end(key)
 
     def _claim(self, tx: Transaction, turn_id: TurnId) -> _Claimed | None:
+        now = self._clock.now()
+        # What an earlier life of it asked for may have been paid.
+        budgets.settle(tx, turn_id, None, now)
         turn = turns.claim(tx, turn_id)
         if turn is None:
             return None
-        now = self._clock.now()
         resumed = [TurnResumed(attempt=turn.attempts)] if turn.attempts > 1 else []
         log = history.read(tx, turn, self.view, now)
         return _Claimed(

@@ -368,7 +368,13 @@ class SideRequests:
         model = RetryingModel(choices, retries=self.retries, clock=book.clock, listener=listener)
         most, messages = request.most, _messages(request)
         settings = ModelSettings() if most is None else ModelSettings(max_tokens=most)
-        response = await model.request(messages, settings, ModelRequestParameters())
+        try:
+            response = await model.request(messages, settings, ModelRequestParameters())
+        except BaseException:
+            # Whoever asked may have gone away: no turn comes to rest that would settle it.
+            if account.held:
+                await asyncio.shield(account.give_back(None))
+            raise
         used = self.prices.usage_of(response, messages)
         await book.database.write(lambda tx: _note(tx, account, listener.answering, used, now))
         account.settled()

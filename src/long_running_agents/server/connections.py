@@ -106,7 +106,7 @@ _REASONS = {
     ConnectionEnd.LEAVING: "the server stops",
     ConnectionEnd.UNAUTHORIZED: "the token is not good now",
 }
-_LINGER = 5.0
+_LINGER = 30.0
 """Seconds in which the rest of a refused request is taken."""
 
 

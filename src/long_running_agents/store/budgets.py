@@ -4,16 +4,17 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from sqlalchemy import ColumnElement, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, bindparam, delete, func, insert, select, update
 
 from long_running_agents.domain.budget import Hold, Limits, Spent, Usage
 from long_running_agents.domain.ids import SessionId, TurnId, new_id
 from long_running_agents.store import usage as usage_rows
-from long_running_agents.store.database import Transaction
+from long_running_agents.store.database import Prepared, Transaction
 from long_running_agents.store.sql import row_reader, row_values
 from long_running_agents.store.tables import holds, raises, turns, usage
 
 _hold = row_reader(Hold)
+_BY_ID = Prepared(select(holds).where(holds.c.id == bindparam("hold")))
 _NONE = Limits(steps=0, tokens=0, cost=Decimal(0), seconds=0.0)
 _RAISED = ("steps", "tokens", "cost", "seconds")
 
@@ -60,9 +61,11 @@ def settle(tx: Transaction, hold_id: str, answered: int | None, now: datetime) -
     What it took is added to what its turn has used, if it is a turn's. One that never answered
     took nothing. None when nothing was held or taken.
     """
-    row = tx.execute(select(holds).where(holds.c.id == hold_id)).first()
+    row = tx.first(_BY_ID, {"hold": hold_id})
+    if row is None:
+        return None
     release(tx, hold_id)
-    if row is None or answered == 0:
+    if answered == 0:
         return None
     held = _hold(row)
     used = held.usage(answered)

@@ -74,7 +74,7 @@ async def test_a_running_server_says_in_the_home_where_it_is(tmp_path):
     async with serving(tmp_path, gateway__require_token=True) as address:
         found = server_file.running(home)
         mode = stat.S_IMODE(home.server.stat().st_mode)
-        async with httpx2.AsyncClient(base_url=address, trust_env=False) as client:
+        async with httpx2.AsyncClient(base_url=address, trust_env=False, timeout=300) as client:
             let_in = await client.get("/api/tokens", headers=bearer(found.secret))
             refused = await client.get("/api/tokens")
             login = await client.post("/login", json={"token": found.secret})

@@ -179,7 +179,7 @@ async def test_only_an_administrator_sees_everybodys_numbers(tmp_path):
 
         async with (
             listening_app(Access(guarded, metrics, SystemClock())) as address,
-            httpx2.AsyncClient(base_url=address) as client,
+            httpx2.AsyncClient(base_url=address, timeout=300) as client,
         ):
             refused = await client.get("/metrics")
         assert (refused.status_code, refused.json()["code"]) == (403, "denied")

@@ -398,6 +398,7 @@ EXPORT = """{"kind": "session", "id": "imported", "title": "Old",
 MADE_UP = re.compile(r"(session|turn|approval|msg|chatcmpl)(_|-)[0-9a-z]{20,}")
 CHANGING = re.compile(
     r'"[^"]*20\d\d-[^"]*"|"created(_at)?":\d+|"id":\d+|"(owner|seconds)": [^,}]+|\d{16}\.'
+    r"|20\d\d-\d\d-\d\d \d\d:\d\d UTC"
 )
 
 
