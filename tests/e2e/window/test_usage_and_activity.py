@@ -13,6 +13,7 @@ def test_usage_is_shown_as_bars_and_as_a_table(windows):
     page = windows.open("usage")
     expect(page.get_by_role("img", name=re.compile("Tokens by day"))).to_be_visible()
     expect(page.get_by_role("region", name="Usage by model")).to_contain_text("scripted")
+    says(page, "Nothing is limited for a day")
     button(page, "Today").click()
 
     expect(button(page, "Today")).to_have_attribute("aria-pressed", "true")

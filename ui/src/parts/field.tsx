@@ -21,6 +21,9 @@ interface Filled extends Framed {
 interface Line extends Filled {
   type?: "text" | "password" | "number" | "date" | "datetime-local";
   autoComplete?: "off" | "current-password";
+  /** What a number may be. */
+  min?: number;
+  step?: number | "any";
 }
 
 /** One line of text. */

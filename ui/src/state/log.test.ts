@@ -149,6 +149,14 @@ describe("a turn", () => {
     expect(turns(story.view)[0]).toMatchObject({ state: "failed", items: [] });
   });
 
+  test("has a line where a budget gets tight, and goes on", () => {
+    const tight = { scope: "day", resource: "tokens", limit: 200_000, wrap_up: false };
+    const [turn] = turns(new Story().say("Hello").tell("budget", tight).view);
+
+    expect(turn?.items).toMatchObject([{ kind: "notice", tone: "plain", title: "Most of today's 200k tokens are used" }]);
+    expect(turn?.state).toBe("running");
+  });
+
   test("says which budget ended it", () => {
     const story = new Story().say("Hello").tell("limit", { limit: "steps", text: "I had to stop here." });
 

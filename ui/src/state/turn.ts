@@ -1,5 +1,6 @@
 /** What an event or a delta makes of the turn it belongs to. Pure. */
 
+import { tightWords } from "../parts/budget";
 import type { ApprovalRequested, ApprovalResolved, Delta, Event, ToolReturned, UsageTotals } from "../wire/events";
 import type { Call, CallState, Ending, Item, Notice, Turn, Used } from "./view";
 
@@ -124,6 +125,8 @@ export function notice(event: Event): Notice | null {
     case "rule":
       if (event.state === "active") return told(event.enforced ? "Rule enforced by the gate" : "Rule pinned", event.text);
       return event.state === "lifted" ? told("Rule lifted", event.text) : null;
+    case "budget":
+      return told(tightWords(event));
     case "skill":
       return told(`Skill ${event.name} (version ${event.version}) is ${event.change}`, event.note);
     default:

@@ -219,6 +219,18 @@ export interface RuleChanged {
   enforced: boolean;
 }
 
+/** Much of a budget is used; told once in a turn. */
+export interface BudgetTight {
+  type: "budget";
+  /** turn, session or day. */
+  scope: string;
+  /** tokens or cost. */
+  resource: string;
+  limit: number;
+  /** Whether only the part is left that is kept for a last answer. */
+  wrap_up: boolean;
+}
+
 /** The turn has its final answer. */
 export interface TurnDone {
   type: "done";
@@ -314,6 +326,7 @@ export type Event = Place &
   | SessionCompacted
   | SkillChanged
   | RuleChanged
+  | BudgetTight
   | TurnDone
   | TurnStopped
   | TurnLimited

@@ -65,6 +65,14 @@ export interface AttemptResponse {
   memory: number;
 }
 
+/** The limits of a session and of today; what has no limit is not among them. */
+export interface BudgetResponse {
+  budget: LineResponse[];
+}
+
+/** What a budget is for; each is a part of the next one's. */
+export type BudgetScope = "turn" | "session" | "day";
+
 /** What came of a message. */
 export interface ChatResponse {
   turn_id: string;
@@ -369,6 +377,19 @@ export interface KnownToken {
   expires_at: string | null;
   revoked_at: string | null;
   owner: string;
+}
+
+/** A limit, and what is used of it. */
+export interface LineResponse {
+  scope: BudgetScope;
+  /** The turn, the session, or the day. */
+  key: string;
+  /** tokens, cost (US dollars), steps, tool_calls or seconds. */
+  resource: string;
+  limit: number;
+  spent: number;
+  /** What requests under way may take at most. */
+  held: number;
 }
 
 /** How much the log says. */

@@ -4,6 +4,7 @@ import type { IconName } from "../../parts/icon";
 import type { Tone } from "../../parts/tag";
 import { plain } from "../../parts/words";
 import { tokens } from "../../parts/amount";
+import { tightWords } from "../../parts/budget";
 import type { Event, TurnDone } from "../../wire/events";
 
 /** An event, ready to be drawn. */
@@ -65,6 +66,8 @@ export function toldOf(event: Event): Told {
       return { icon: "pin", what: `Rule ${event.state === "active" ? "pinned" : event.state}`, more: short(event.text) };
     case "skill":
       return { icon: "spark", what: `Skill ${event.name} ${event.change}`, more: short(event.note) };
+    case "budget":
+      return { icon: "usage", what: "Budget", more: tightWords(event), tone: "warn" };
     case "done":
       return { icon: "check", what: "Done", more: spent(event), tone: "good" };
     case "stopped":

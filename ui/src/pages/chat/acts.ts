@@ -1,12 +1,13 @@
 /** What can be done with the turns of a session. */
 
+import { raisedWords, type Shared } from "../../parts/budget";
 import { tell, tellFailure } from "../../parts/toast";
 import { go } from "../../router";
 import { madeUp, newSession, type OpenSession } from "../../state/session";
 import { keepUnsent } from "../../state/unsent";
 import type { Turn } from "../../state/view";
 import { api } from "../../wire/api";
-import type { SessionResponse } from "../../wire/responses";
+import type { SessionResponse, TurnList } from "../../wire/responses";
 
 export interface Acts {
   /** Go on from a turn in a new session. */
@@ -17,6 +18,8 @@ export interface Acts {
   pin(turn: Turn, text: string): void;
   /** Cancel a message that is queued. */
   withdraw(turn: Turn): void;
+  /** Raise the limits of the session, or of the day; the turns that they stopped go on. */
+  raise(scope: Shared): Promise<void>;
 }
 
 /** The acts of one open session. */
@@ -47,5 +50,10 @@ export function actsOf(session: OpenSession): Acts {
         .then(() => tell("Pinned as a rule."))
         .catch(tellFailure),
     withdraw: (turn) => void api.post(`/api/turns/${encodeURIComponent(turn.id)}/stop`).catch(tellFailure),
+    raise: (scope) =>
+      api
+        .post<TurnList>("/api/budget", { session_id: scope === "session" ? session.id : null })
+        .then(({ turns }) => tell(raisedWords(turns.length)))
+        .catch(tellFailure),
   };
 }

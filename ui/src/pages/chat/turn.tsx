@@ -3,6 +3,7 @@
 import { useState } from "preact/hooks";
 import { Button, IconButton } from "../../parts/button";
 import { tokens } from "../../parts/amount";
+import { sharedBy, whose, type Shared } from "../../parts/budget";
 import { copyText } from "../../parts/code_block";
 import { Failure } from "../../parts/failure";
 import { Icon } from "../../parts/icon";
@@ -16,6 +17,7 @@ import { isEnded } from "../../state/log";
 import { nextWords } from "../../state/turn";
 import type { OpenSession } from "../../state/session";
 import type { Item, Turn } from "../../state/view";
+import { useWork } from "../../state/work";
 import { ApiFailure } from "../../wire/api";
 import type { Acts } from "./acts";
 import { CallCard } from "./call";
@@ -38,7 +40,7 @@ export const TurnView = memo(function TurnView({ turn, last, session, acts }: Sh
     <article class="turn" aria-label={`Turn: ${turn.prompt.slice(0, 80)}`} data-turn={turn.id}>
       <Prompt turn={turn} acts={acts} />
       <Items turn={turn} session={session} />
-      <End turn={turn} last={last} session={session} />
+      <End turn={turn} last={last} session={session} acts={acts} />
       <Foot turn={turn} acts={acts} />
     </article>
   );
@@ -85,23 +87,44 @@ const ItemView = memo(function ItemView({ item, session, live }: { item: Item; s
   }
 });
 
-function End({ turn, last, session }: { turn: Turn; last: boolean; session: OpenSession }) {
+function End({ turn, last, session, acts }: Shown) {
   const { ending } = turn;
   if (!ending || ending.kind === "done") return null;
   if (ending.kind === "failed") {
     const failure = new ApiFailure(ending.code, ending.message, ending.hint, 0);
     return last ? <Failure error={failure} onRetry={() => session.retry()} /> : <Failure error={failure} />;
   }
+  const shared = ending.kind === "limited" ? sharedBy(ending.limit) : null;
   return (
     <div class="ending">
       {ending.kind === "stopped" ? <p>Stopped.</p> : <p class="ending-text">{ending.text}</p>}
-      {last && (
-        <Button small icon="retry" onClick={() => session.retry()}>
-          Continue
-        </Button>
-      )}
-      {ending.kind === "limited" && <a href={href("settings", "config")}>Change limits</a>}
+      <div class="row">
+        {last && (
+          <Button small icon="retry" onClick={() => session.retry()}>
+            Continue
+          </Button>
+        )}
+        {last && shared && <Raise scope={shared} acts={acts} />}
+        {shared && <a href={href("usage", session.id)}>Show budget</a>}
+        {ending.kind === "limited" && !shared && <a href={href("settings", "config")}>Change limits</a>}
+      </div>
     </div>
+  );
+}
+
+/** Another attempt alone would end at the same limit. */
+function Raise({ scope, acts }: { scope: Shared; acts: Acts }) {
+  const { busy, run } = useWork();
+  return (
+    <Button
+      small
+      kind="main"
+      title={`Raises ${whose(scope)} limits by the amounts in the settings`}
+      disabled={busy}
+      onClick={() => void run(() => acts.raise(scope))}
+    >
+      Raise and continue
+    </Button>
   );
 }
 

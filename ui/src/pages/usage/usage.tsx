@@ -1,4 +1,4 @@
-/** Usage: what was spent, by day, model and session. */
+/** Usage: what may be spent, and what was, by day, model and session. */
 
 import { useState } from "preact/hooks";
 import { money, tokens } from "../../parts/amount";
@@ -6,11 +6,12 @@ import { Card } from "../../parts/card";
 import { Empty, Loading } from "../../parts/empty";
 import { Failure } from "../../parts/failure";
 import { Table } from "../../parts/table";
-import { href } from "../../router";
+import { href, place } from "../../router";
 import { useAsked } from "../../state/asked";
 import { api } from "../../wire/api";
 import type { TotalResponse, UsageResponse } from "../../wire/responses";
 import { daysOf, largest, type Row } from "./books";
+import { Budget, hasLimits, useBudget } from "./budget";
 import { Days, Shares } from "./charts";
 import "./usage.css";
 
@@ -28,8 +29,14 @@ export default function UsagePage() {
     (signal) => api.get<UsageResponse>("/api/usage", { range, tz: zone }, signal),
     [range],
   );
+  // Whoever comes from a session sees its limits, too.
+  const session = place.value.rest[0] ?? null;
+  const asked = useBudget(session);
+  const limited = hasLimits(asked);
+  const budget = <Budget asked={asked} session={session} />;
   return (
     <div class="page" aria-busy={busy}>
+      {limited && budget}
       <div class="ranges" role="group" aria-label="Period">
         {RANGES.map(({ id, title }) => (
           <button key={id} type="button" class="range" aria-pressed={range === id} onClick={() => setRange(id)}>
@@ -40,6 +47,7 @@ export default function UsagePage() {
       {error !== null && <Failure error={error} onRetry={again} />}
       {!answer && error === null && <Loading what="Loading" />}
       {answer && <Books usage={answer} />}
+      {!limited && budget}
     </div>
   );
 }

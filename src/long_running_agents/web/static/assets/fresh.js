@@ -1,1 +1,1 @@
-import{K as e,j as t}from"./index.js";var n=250;function r(r,i){e(()=>{let e=0,a=t(t=>{r.has(t.type)&&(clearTimeout(e),e=window.setTimeout(i,n))});return()=>{clearTimeout(e),a()}},[i])}export{r as t};
+import{B as e,tt as t}from"./index.js";var n=250;function r(r,i){t(()=>{let t=0,a=e(e=>{r.has(e.type)&&(clearTimeout(t),t=window.setTimeout(i,n))});return()=>{clearTimeout(t),a()}},[i])}export{r as t};
