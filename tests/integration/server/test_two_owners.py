@@ -217,6 +217,8 @@ def others(ids):
     session = ids["session_id"]
     return [
         ("GET", "/api/usage?range=all", {}),
+        ("GET", f"/api/budget?session_id={ids['session_id']}", {}),
+        ("POST", "/api/budget", {"json": {"session_id": ids["session_id"], "tokens": 1}}),
         ("GET", "/api/activity?limit=1000", {}),
         ("POST", "/api/models/select",
          {"json": {"provider": "ollama", "model_id": "x", "session_id": session}}),
