@@ -5,7 +5,7 @@ import re
 import secrets
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Generator, Hashable
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from enum import IntEnum
 
@@ -240,11 +240,9 @@ class Socket:
             await self._closing
 
     async def _send_quietly(self, message: Message) -> None:
-        try:
+        # The client may have been faster.
+        with suppress(OSError, RuntimeError):
             await self._send(message)
-        except (OSError, RuntimeError):
-            # The client was faster.
-            return
 
 
 _KNOWN = 10_000
@@ -279,20 +277,14 @@ class RateLimit:
         return 0.0 if left >= 1 else (1 - left) / self._pace
 
 
-_NAME = b"x-request-id"
+_NAME = "x-request-id"
 _HARMLESS = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _STARTS = ("http.response.start", "websocket.accept", "websocket.http.response.start")
 
 
 def accepted(given: str | None) -> str:
     """The name that a client gives its request, if it is short and harmless; or a new one."""
-    if given is not None and _HARMLESS.fullmatch(given):
-        return given
-    return secrets.token_hex(8)
-
-
-def _given(scope: Scope) -> str | None:
-    return next((text.decode("latin-1") for name, text in scope["headers"] if name == _NAME), None)
+    return given if given and _HARMLESS.fullmatch(given) else secrets.token_hex(8)
 
 
 class RequestIds:
@@ -307,14 +299,15 @@ class RequestIds:
         if scope["type"] not in ("http", "websocket"):
             await self._app(scope, receive, send)
             return
-        name = accepted(_given(scope))
-        header = (_NAME, name.encode())
+        given = Headers(scope=scope)
+        name = accepted(given.get(_NAME))
+        header = (_NAME.encode(), name.encode())
 
         async def named(message: Message) -> None:
             if message["type"] in _STARTS:
                 message["headers"] = [*message.get("headers", ()), header]
             await send(message)
 
-        trace = continued(Headers(scope=scope)) if self._traced else nullcontext()
+        trace = continued(given) if self._traced else nullcontext()
         with logs.request(name), trace:
             await self._app(scope, receive, named)

@@ -125,8 +125,8 @@ class MemoryWritten(WireResponse):
 class SimilarBody(ErrorBody):
     """Nothing was written, since something similar is known."""
 
+    # What is known; name one as `supersedes`, or send `keep_both`.
     memories: list[MemoryResponse]
-    """What is known; name one as ``supersedes``, or send ``keep_both``."""
 
 
 class Forget(WireRequest):
@@ -346,10 +346,9 @@ class MemoryRoutes(Routes, tag="memory"):
 
 def _told_memory(written: Written) -> MemoryWritten | JSONResponse:
     match written:
-        case Stored():
-            return MemoryWritten.of(written, status="stored")
-        case Merged():
-            return MemoryWritten.of(written, status="merged")
+        case Stored() | Merged():
+            status = "stored" if isinstance(written, Stored) else "merged"
+            return MemoryWritten.of(written, status=status)
         case Similar(known):
             body = SimilarBody(
                 code="similar",
