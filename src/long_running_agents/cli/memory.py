@@ -15,6 +15,7 @@ from long_running_agents.cli.access import changing_memories, has_database, view
 from long_running_agents.cli.main import FAILED, OK, CommandGroup, Options
 from long_running_agents.cli.output import (
     cells,
+    choice_option,
     confirmed,
     dim,
     moment,
@@ -291,13 +292,7 @@ async def _batches(memories: "MemoryService", viewer: "Viewer") -> list[dict[str
 @click.option("--as-of", metavar="WHEN", help="What was known then, instead of now.")
 @click.option("--actor", help="Only words or deeds of this person.")
 @source_option
-@click.option(
-    "--fusion",
-    type=click.Choice(["weights", "rrf"]),
-    default="weights",
-    show_default=True,
-    help="How the parts of the search are put together.",
-)
+@choice_option("--fusion", ["weights", "rrf"], "How the parts of the search are put together.")
 @click.option("--disabled", is_flag=True, help="Also what is switched off.")
 @click.option("--why", is_flag=True, help="Show what each part of the search gave.")
 def search(
@@ -447,19 +442,9 @@ _WRITTEN_KINDS = tuple(kind for kind in KINDS if kind != "conversation")
 
 @memory.subcommand(json=True)
 @click.argument("text")
-@click.option(
-    "--kind",
-    type=click.Choice(_WRITTEN_KINDS),
-    default="fact",
-    show_default=True,
-    help="What sort of thing it is.",
-)
-@click.option(
-    "--scope",
-    type=click.Choice(SCOPES),
-    default="user",
-    show_default=True,
-    help="Who shall see it: every session, only this agent, or only one session.",
+@choice_option("--kind", _WRITTEN_KINDS, "What sort of thing it is.")
+@choice_option(
+    "--scope", SCOPES, "Who shall see it: every session, only this agent, or only one session."
 )
 @session_option("The session, for --scope session.")
 @click.option(

@@ -6,7 +6,6 @@ import secrets
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Generator, Hashable
 from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import dataclass
 from enum import IntEnum
 
 from starlette.datastructures import Headers
@@ -38,18 +37,12 @@ class ConnectionEnd(IntEnum):
 End = Callable[[ConnectionEnd], None]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Open:
-    token_id: TokenId | None
-    end: End
-
-
 class Connections:
     """The open sockets and streams of a server."""
 
     def __init__(self, max_sockets: int) -> None:
         self._most = max_sockets
-        self._open: set[_Open] = set()
+        self._open: set[tuple[TokenId | None, End]] = set()
         self._sockets: Counter[str] = Counter()
 
     @property
@@ -79,22 +72,21 @@ class Connections:
 
         It is ended at most once for each reason, and must not raise.
         """
-        entry = _Open(token_id, end)
-        self._open.add(entry)
+        self._open.add((token_id, end))
         try:
             yield
         finally:
-            self._open.discard(entry)
+            self._open.discard((token_id, end))
 
     def end_of(self, token_id: TokenId) -> None:
         """End whatever came in by a token."""
-        for entry in [each for each in self._open if each.token_id == token_id]:
-            entry.end(ConnectionEnd.UNAUTHORIZED)
+        for end in [end for came_by, end in self._open if came_by == token_id]:
+            end(ConnectionEnd.UNAUTHORIZED)
 
     def end_all(self) -> None:
         """End everything, since the server stops."""
-        for entry in list(self._open):
-            entry.end(ConnectionEnd.LEAVING)
+        for _, end in list(self._open):
+            end(ConnectionEnd.LEAVING)
 
 
 def share(address: str, most: int) -> int:

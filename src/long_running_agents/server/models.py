@@ -23,16 +23,9 @@ from long_running_agents.models.embedded import Embedded
 from long_running_agents.models.examination import ModelTried
 from long_running_agents.models.names import LOCAL
 from long_running_agents.models.selection import ListedModel
+from long_running_agents.server import http
 from long_running_agents.server.auth import Administering, Known, Reading, check
-from long_running_agents.server.http import (
-    PLAIN,
-    SESSION_ID,
-    Key,
-    Line,
-    Routes,
-    ServerContext,
-    route,
-)
+from long_running_agents.server.http import Routes, ServerContext, route
 from long_running_agents.server.wire import (
     ShownSession,
     WireRequest,
@@ -256,10 +249,10 @@ class ModelSelection(WireRequest):
 
     model_config = example('{"provider": "lmstudio", "model_id": "your-model-id"}')
 
-    provider: str = Field(default="", max_length=100, pattern=PLAIN)
+    provider: str = Field(default="", max_length=100, pattern=http.PLAIN)
     """Such as openai, openrouter, lmstudio or ollama; empty when ``model_id`` has it."""
-    model_id: Line
-    session_id: SessionId | None = Field(default=None, pattern=SESSION_ID)
+    model_id: http.Line
+    session_id: SessionId | None = Field(default=None, pattern=http.SESSION_ID)
     """Only for this session; for all that have not chosen their own unless given."""
 
     @property
@@ -273,7 +266,7 @@ class ModelTrial(WireRequest):
 
     model_config = example('{"model": "ollama:qwen3"}')
 
-    model: Line
+    model: http.Line
     """What it is chosen by, as provider:model."""
 
 
@@ -312,7 +305,7 @@ class ServerGiven(WireRequest):
 class ServerAdded(ServerGiven):
     """A model server to remember."""
 
-    model: str = Field(default="", max_length=300, pattern=PLAIN)
+    model: str = Field(default="", max_length=300, pattern=http.PLAIN)
     """The model of it to ask from now on, if any."""
 
 
@@ -323,7 +316,7 @@ class ServerTried(derived(ServerTrial, without=("status",))):
 class PullRequest(WireRequest):
     """The model to fetch."""
 
-    name: str = Field(default="", max_length=100, pattern=PLAIN)
+    name: str = Field(default="", max_length=100, pattern=http.PLAIN)
     """As GET /api/models names it; the small one to begin with unless given."""
 
 
@@ -458,13 +451,13 @@ class ModelRoutes(Routes, tag="models"):
         )
 
     @route("PUT /api/models/keys/{provider}")
-    async def give_key(self, _: Administering, provider: Key, given: KeyGiven) -> KeyResponse:
+    async def give_key(self, _: Administering, provider: http.Key, given: KeyGiven) -> KeyResponse:
         """Keep a provider's key in the home's .env file; it is in force at once."""
         await self._switching.give_key(provider, given.key)
         return KeyResponse(provider=provider, has_key=True)
 
     @route("DELETE /api/models/keys/{provider}")
-    async def remove_key(self, _: Administering, provider: Key) -> KeyResponse:
+    async def remove_key(self, _: Administering, provider: http.Key) -> KeyResponse:
         """Remove a provider's key from the home's .env file."""
         await self._switching.give_key(provider, None)
         return KeyResponse(provider=provider, has_key=False)

@@ -317,16 +317,15 @@ def _server(app: App, clock: Clock, control: str, make: MakeApp) -> "_Server":
 
 
 async def _until(stop: asyncio.Event, server: uvicorn.Server, listener: socket.socket) -> None:
-    stopping = asyncio.create_task(_stop(server, stop))
+    async def leave() -> None:
+        await stop.wait()
+        server.should_exit = True
+
+    leaving = asyncio.create_task(leave())
     try:
         await server.serve(sockets=[listener])
     finally:
-        stopping.cancel()
-
-
-async def _stop(server: uvicorn.Server, stop: asyncio.Event) -> None:
-    await stop.wait()
-    server.should_exit = True
+        leaving.cancel()
 
 
 class _Server(uvicorn.Server):
