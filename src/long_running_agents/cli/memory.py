@@ -180,6 +180,8 @@ def forget(
     What would go is shown first. For 30 days it can be undone, unless --now is given. Sessions
     keep their words: 'lra sessions delete' removes those.
     """
+    from long_running_agents.domain.memory import Selection
+
     meant = with_memories(
         options, lambda memories, viewer: _meant(memories, viewer.owner, ids, named)
     )
@@ -203,11 +205,13 @@ def forget(
     if dry_run or not (yes or confirmed(f"Forget {count} {how}?", unheard)):
         note("Nothing was forgotten.")
         return
+    # What was shown, and not what has come to be like it meanwhile.
+    shown = Selection(ids=frozenset(memory.id for memory in meant.memories))
     gone = changing_memories(
-        options, lambda memories, viewer: _forget(memories, viewer, meant, at_once)
+        options, lambda memories, viewer: memories.forget(viewer.owner, shown, at_once=at_once)
     )
     if as_json:
-        print_json(gone)
+        print_json(replace(gone, derived=meant.derived))
     owner = "" if options.owner is None else f"--owner {options.owner} "
     undo = f"'lra memory {owner}undo {gone.batch}' brings it back."
     again = "It cannot be undone." if gone.batch is None else undo
@@ -238,17 +242,6 @@ async def _meant(
     if query is not None:
         selection = await narrowed(memories.database, owner, selection, query)
     return await memories.would_forget(owner, selection)
-
-
-async def _forget(
-    memories: "MemoryApi", viewer: "Viewer", meant: "Forgetting", at_once: bool
-) -> "Forgetting":
-    """Forget what was shown, and not what has come to be like it meanwhile."""
-    from long_running_agents.domain.memory import Selection
-
-    shown = Selection(ids=frozenset(memory.id for memory in meant.memories))
-    gone = await memories.forget(viewer.owner, shown, at_once=at_once)
-    return replace(gone, derived=meant.derived)
 
 
 def _count(number: int) -> str:
@@ -341,14 +334,13 @@ def _answers(
 def _lines() -> Iterator[str]:
     """What is typed, until the end of the input."""
     asks = sys.stdin.isatty()
-    while True:
+
+    def line() -> str:
         if asks:
             click.echo("search> ", nl=False, err=True)
-        line = sys.stdin.readline()
-        if not line:
-            return
-        if line.strip():
-            yield line.strip()
+        return sys.stdin.readline()
+
+    return filter(None, map(str.strip, iter(line, "")))
 
 
 def _query(limit: int, filters: dict[str, Any]) -> "Query":

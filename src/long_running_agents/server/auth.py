@@ -273,16 +273,8 @@ def presented(headers: Mapping[str, str], protocols: Sequence[str]) -> str | Non
     for protocol in protocols:
         if protocol.startswith(_CARRIER):
             return protocol.removeprefix(_CARRIER)
-    return in_cookie(headers.get("cookie", ""))
-
-
-def in_cookie(text: str) -> str | None:
-    """The secret that a browser carries."""
-    for piece in text.split(";"):
-        name, _, value = piece.strip().partition("=")
-        if name == COOKIE:
-            return value
-    return None
+    cookies = (piece.strip().partition("=") for piece in headers.get("cookie", "").split(";"))
+    return next((value for name, _, value in cookies if name == COOKIE), None)
 
 
 def spoken(protocols: Sequence[str]) -> list[str]:

@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import json
 import logging
 import os
 import resource
@@ -29,6 +28,7 @@ from long_running_agents.server import server_file
 from long_running_agents.server.asgi import create_app
 from long_running_agents.server.auth import PEER, PeerCredentials, Tokens, can_be_known
 from long_running_agents.server.connections import Connections, share
+from long_running_agents.server.errors import ErrorBody
 from long_running_agents.server.guard import Authenticator
 from long_running_agents.server.hosts import neighbourhood
 from long_running_agents.store.backups import back_up_daily
@@ -41,10 +41,7 @@ _SLOWEST = 10.0
 
 def _refusal(status: HTTPStatus, code: str, message: str) -> bytes:
     """A whole response in the one shape, for those who have not got as far as a route."""
-    none: list[str] = []
-    body = json.dumps(
-        {"type": "error", "code": code, "message": message, "hint": "", "fields": none}
-    )
+    body = ErrorBody(code=code, message=message).model_dump_json()
     return (
         f"HTTP/1.1 {status.value} {status.phrase}\r\ncontent-type: application/json\r\n"
         f"content-length: {len(body)}\r\nconnection: close\r\n\r\n{body}"

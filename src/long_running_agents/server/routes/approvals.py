@@ -108,8 +108,7 @@ class ApprovalRoutes(Routes, tag="approvals"):
     @route("GET /api/approvals")
     async def list_open(self, caller: Reading, session_id: http.OneSession = None) -> ApprovalList:
         """List calls that wait for an answer."""
-        found = await self._of(caller).open_questions(session_id)
-        return ApprovalList(approvals=[ApprovalView.of(each) for each in found])
+        return ApprovalList.of({"approvals": await self._of(caller).open_questions(session_id)})
 
     @route("GET /api/approvals/log")
     async def log(
@@ -137,17 +136,15 @@ class ApprovalRoutes(Routes, tag="approvals"):
         revoked: Annotated[bool, Query(description="Also those that were revoked.")] = False,
     ) -> GrantList:
         """List what was allowed for a session or for always."""
-        found = await self._of(caller).grants(revoked=revoked)
-        return GrantList(grants=[GrantResponse.of(each) for each in found])
+        return GrantList.of({"grants": await self._of(caller).grants(revoked=revoked)})
 
     @route("DELETE /api/grants/{grant_id}")
     async def revoke(self, caller: Approving, grant_id: http.Key) -> GrantResponse:
         """Take a grant back: the next such call asks again."""
         service = self._of(caller)
-        key = GrantId(grant_id)
-        await service.revoke(key)
+        await service.revoke(GrantId(grant_id))
         found = await service.grants(revoked=True)
-        return next(GrantResponse.of(each) for each in found if each.id == key)
+        return next(GrantResponse.of(each) for each in found if each.id == grant_id)
 
     def _of(self, caller: Caller) -> ApprovalService:
         return ApprovalService(self._app.database, self._clock, caller.owner)

@@ -115,7 +115,8 @@ class FileRoutes(Routes, tag="files"):
         pieces = _pieces(file, about)
         # Before anything is said: one that is small and changes is refused in words.
         first = await anext(pieces, b"")
-        kind = _kind(path)
+        text = path.lower().endswith(_TEXTS)
+        kind = "text/plain" if text else mimetypes.guess_type(path)[0] or _BINARY
         shown = inline and kind in _SHOWN
         name = quote(posixpath.basename(path.rstrip("/")).encode("utf-8", "replace"))
         how = "inline" if shown else "attachment"
@@ -177,12 +178,6 @@ def _check(caller: Caller, path: str) -> None:
     """What tells the agent what to do is changed by those who may change its settings."""
     if is_instruction(posixpath.normpath(relative(path))):
         check(caller, TokenScope.ADMIN)
-
-
-def _kind(path: str) -> str:
-    if path.lower().endswith(_TEXTS):
-        return "text/plain"
-    return mimetypes.guess_type(path)[0] or _BINARY
 
 
 def _opened(workspace: Workspace, path: str) -> tuple[FileIO, os.stat_result]:

@@ -287,8 +287,7 @@ class MemoryRoutes(Routes, tag="memory"):
     @route("POST /api/memory/undo/{batch}")
     async def undo(self, caller: Chatting, batch: http.Key) -> MemoryRemembered:
         """Bring back what was forgotten together."""
-        back = await self._memories.undo(caller.owner, batch)
-        return MemoryRemembered(memories=[MemoryResponse.of(each) for each in back])
+        return MemoryRemembered.of({"memories": await self._memories.undo(caller.owner, batch)})
 
     @route("GET /api/memory/{number}")
     async def show(self, caller: Reading, number: http.Number) -> MemoryShown:
