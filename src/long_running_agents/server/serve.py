@@ -10,7 +10,7 @@ import socket
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Collection, Generator
 from http import HTTPStatus
-from typing import Any, Self, cast
+from typing import Any, cast
 
 import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -376,25 +376,21 @@ def _reachable(host: str) -> str:
 _INTERRUPTED = 130
 
 
-class Interrupts:
-    """Ctrl-C and the request to terminate: the first one asks, the second leaves at once."""
+@contextlib.contextmanager
+def interrupts() -> Generator[asyncio.Event]:
+    """Hear Ctrl-C and the request to terminate: the first one asks, the second leaves at once."""
+    asked, loop = asyncio.Event(), asyncio.get_running_loop()
 
-    def __init__(self) -> None:
-        self.asked = asyncio.Event()
-
-    def __enter__(self) -> Self:
-        loop = asyncio.get_running_loop()
-        for each in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(each, self._heard)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        loop = asyncio.get_running_loop()
-        for each in (signal.SIGINT, signal.SIGTERM):
-            loop.remove_signal_handler(each)
-
-    def _heard(self) -> None:
-        if self.asked.is_set():
+    def heard() -> None:
+        if asked.is_set():
             # As safe as any other death: what has to survive is on the disk.
             os._exit(_INTERRUPTED)
-        self.asked.set()
+        asked.set()
+
+    for each in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(each, heard)
+    try:
+        yield asked
+    finally:
+        for each in (signal.SIGINT, signal.SIGTERM):
+            loop.remove_signal_handler(each)

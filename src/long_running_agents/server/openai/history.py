@@ -152,10 +152,9 @@ class ConversationService:
 
         return await self._database.read(work)
 
-    async def told(self, turn: Turn, after: int) -> Sequence[EventEnvelope]:
-        """A turn's events after a number."""
-        found = await self._database.read(lambda tx: events.of_turn(tx, turn.id))
-        return [recorded for recorded in found if recorded.seq > after]
+    async def told(self, turn: Turn) -> Sequence[EventEnvelope]:
+        """A turn's events."""
+        return await self._database.read(lambda tx: events.of_turn(tx, turn.id))
 
     async def since(self, turn: Turn, step: int) -> tuple[str, Sequence[ToolCallRecord]]:
         """What a turn said after a step, up to the next calls for its client, and those."""
