@@ -12,7 +12,7 @@ from long_running_agents.config import load
 from long_running_agents.domain.tool import Effect
 from long_running_agents.net import listen
 from long_running_agents.server import serve
-from long_running_agents.server.serve import Interrupts
+from long_running_agents.server.serve import interrupts
 from long_running_agents.tools.deps import effect
 
 
@@ -33,9 +33,9 @@ async def main(url: str, folder: str, alike: str = "") -> None:
         flags |= {"agent.tools.allow": ["step"], "memory.enabled": False}
     loaded = load(home=folder, environ={"AGENT_MODEL_KEY": "none"}, flags=flags)
     clock = SystemClock()
-    with Interrupts() as interrupts, listen.listening("127.0.0.1", 0) as listener:
+    with interrupts() as stop, listen.listening("127.0.0.1", 0) as listener:
         async with open_app(loaded, toolsets=[tools]) as app:
-            await serve.serve(app, clock, listener, interrupts.asked, told)
+            await serve.serve(app, clock, listener, stop, told)
 
 
 def told(address: str) -> None:

@@ -33,7 +33,7 @@ Declared = TypeVar("Declared", bound=Callable[..., Any])
 REQUEST = "request"
 _SESSION = "/api/sessions/{session_id}"
 _SKILL = "/api/skills/{name}"
-_TRIED = 1800.0
+TRIED = 1800.0
 """Seconds for what is tried in a sandbox: a call has its own limit, and there are some."""
 
 
@@ -334,7 +334,7 @@ class SkillApi(Protocol):
         """Delete a skill with all its versions, and its file."""
         ...
 
-    @request("POST /api/skills/import", "versions", seconds=_TRIED, source="text")
+    @request("POST /api/skills/import", "versions", seconds=TRIED, source="text")
     async def bring_in(self, text: str) -> Sequence[Version]:
         """Propose all functions of a module."""
         ...

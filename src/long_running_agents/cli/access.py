@@ -51,15 +51,26 @@ def has_database(options: "Options") -> bool:
 
 
 def with_database(
-    options: "Options", work: "Callable[[Database], Awaitable[T]]", *, writes: bool = False
+    options: "Options",
+    work: "Callable[[Database], Awaitable[T]]",
+    *,
+    writes: bool = False,
+    empty: "T | None" = None,
 ) -> T:
-    """Run work on a home's database; it owns the home only if it writes."""
+    """Run work on a home's database; it owns the home only if it writes.
+
+    That nothing was ever stored is an answer (`empty`) and no failure, where one is given.
+    """
     from long_running_agents.store.schema import open_database
 
-    return _run(open_database(options.load(), SystemClock(), read_only=not writes), work)
+    if empty is not None and not has_database(options):
+        return empty
+    return run_with(open_database(options.load(), SystemClock(), read_only=not writes), work)
 
 
-def _run(opening: "AbstractAsyncContextManager[S]", work: "Callable[[S], Awaitable[T]]") -> T:
+def run_with(opening: "AbstractAsyncContextManager[S]", work: "Callable[[S], Awaitable[T]]") -> T:
+    """Run work with something that is open meanwhile."""
+
     async def opened() -> T:
         async with opening as service:
             return await work(service)
@@ -68,16 +79,14 @@ def _run(opening: "AbstractAsyncContextManager[S]", work: "Callable[[S], Awaitab
 
 
 def with_sessions(
-    options: "Options", work: "Callable[[SessionService], Awaitable[T]]", *, writes: bool = False
+    options: "Options", work: "Callable[[SessionService], Awaitable[T]]", **how: Any
 ) -> T:
-    """Run work on a home's sessions."""
+    """Run work on a home's sessions, in a way that is one of `with_database`."""
     from long_running_agents.agent.sessions import SessionService
 
     owner = options.load().settings.owner
     return with_database(
-        options,
-        lambda database: work(SessionService(database, SystemClock(), owner=owner)),
-        writes=writes,
+        options, lambda database: work(SessionService(database, SystemClock(), owner=owner)), **how
     )
 
 
@@ -92,7 +101,7 @@ def with_memories(
 
     loaded = options.load()
     viewer = viewer_of(loaded)
-    return _run(
+    return run_with(
         open_memories(loaded, read_only=not writes), lambda memories: work(memories, viewer)
     )
 
@@ -125,7 +134,7 @@ def with_skills(
     """Run work on a home's skills; `making` needs the names of all other tools."""
     from long_running_agents.tools.skill_library import open_library
 
-    return _run(open_library(options.load(), read_only=not writes, making=making), work)
+    return run_with(open_library(options.load(), read_only=not writes, making=making), work)
 
 
 def changing_skills(

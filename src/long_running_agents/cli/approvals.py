@@ -6,13 +6,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from long_running_agents.cli.access import (
-    has_database,
-    joined,
-    open_home,
-    there_or_here,
-    with_database,
-)
+from long_running_agents.cli.access import joined, open_home, there_or_here, with_database
 from long_running_agents.cli.main import CommandGroup, Options
 from long_running_agents.cli.output import moment, note, print_list, session_option, shown
 from long_running_agents.clock import SystemClock
@@ -55,11 +49,11 @@ def list_approvals(options: Options, session: SessionId | None, as_json: bool) -
 
 
 def _stored(options: Options, read: "Callable[[Transaction, str], Sequence[T]]") -> "Sequence[T]":
-    """What is stored for the owner; a home without a database has nothing, which is no failure."""
-    if not has_database(options):
-        return ()
+    """What is stored for the owner."""
     owner = options.load().settings.owner
-    return with_database(options, lambda database: database.read(lambda tx: read(tx, owner)))
+    return with_database(
+        options, lambda database: database.read(lambda tx: read(tx, owner)), empty=()
+    )
 
 
 @approvals.subcommand()

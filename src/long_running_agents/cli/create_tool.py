@@ -1,7 +1,6 @@
 """`lra create-tool` and `validate-tool`: a function becomes a tool, or hears why it cannot."""
 
 import ast
-import asyncio
 import os
 import sys
 import textwrap
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from long_running_agents.cli import skill_output as showing
-from long_running_agents.cli.access import changing_skills
+from long_running_agents.cli.access import changing_skills, run_with
 from long_running_agents.cli.main import FAILED, OK, Options, command
 from long_running_agents.cli.output import note, print_json, read_text, seen, visible, yes_option
 from long_running_agents.cli.skills import BY
@@ -244,8 +243,11 @@ def validate_tool(options: Options, path: Path, function: str, as_json: bool) ->
 
     This needs neither a model nor a home.
     """
+    from long_running_agents.tools.skill_library import open_bench
+
     draft = draft_of(read_text(path), function=function)
-    examined, trial = asyncio.run(_examined(options, draft))
+    bench = open_bench(options.load())
+    examined, trial = run_with(bench, lambda library: library.examine(draft))
     valid = trial is not None and trial.passed
     if as_json:
         found = {"findings": examined.findings, "interface": examined.interface, "trial": trial}
@@ -253,15 +255,6 @@ def validate_tool(options: Options, path: Path, function: str, as_json: bool) ->
     else:
         _print(str(path), examined, trial)
     return OK if valid else FAILED
-
-
-async def _examined(
-    options: Options, draft: "SkillDraft"
-) -> "tuple[SkillReview, SkillTrial | None]":
-    from long_running_agents.tools.skill_library import open_bench
-
-    async with open_bench(options.load()) as library:
-        return await library.examine(draft)
 
 
 def _print(file: str, examined: "SkillReview", trial: "SkillTrial | None") -> None:

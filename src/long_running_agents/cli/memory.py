@@ -15,6 +15,7 @@ from long_running_agents.cli.access import changing_memories, has_database, view
 from long_running_agents.cli.main import FAILED, OK, CommandGroup, Options
 from long_running_agents.cli.output import (
     cells,
+    choice_option,
     confirmed,
     dim,
     moment,
@@ -179,6 +180,8 @@ def forget(
     What would go is shown first. For 30 days it can be undone, unless --now is given. Sessions
     keep their words: 'lra sessions delete' removes those.
     """
+    from long_running_agents.domain.memory import Selection
+
     meant = with_memories(
         options, lambda memories, viewer: _meant(memories, viewer.owner, ids, named)
     )
@@ -202,11 +205,13 @@ def forget(
     if dry_run or not (yes or confirmed(f"Forget {count} {how}?", unheard)):
         note("Nothing was forgotten.")
         return
+    # What was shown, and not what has come to be like it meanwhile.
+    shown = Selection(ids=frozenset(memory.id for memory in meant.memories))
     gone = changing_memories(
-        options, lambda memories, viewer: _forget(memories, viewer, meant, at_once)
+        options, lambda memories, viewer: memories.forget(viewer.owner, shown, at_once=at_once)
     )
     if as_json:
-        print_json(gone)
+        print_json(replace(gone, derived=meant.derived))
     owner = "" if options.owner is None else f"--owner {options.owner} "
     undo = f"'lra memory {owner}undo {gone.batch}' brings it back."
     again = "It cannot be undone." if gone.batch is None else undo
@@ -237,17 +242,6 @@ async def _meant(
     if query is not None:
         selection = await narrowed(memories.database, owner, selection, query)
     return await memories.would_forget(owner, selection)
-
-
-async def _forget(
-    memories: "MemoryApi", viewer: "Viewer", meant: "Forgetting", at_once: bool
-) -> "Forgetting":
-    """Forget what was shown, and not what has come to be like it meanwhile."""
-    from long_running_agents.domain.memory import Selection
-
-    shown = Selection(ids=frozenset(memory.id for memory in meant.memories))
-    gone = await memories.forget(viewer.owner, shown, at_once=at_once)
-    return replace(gone, derived=meant.derived)
 
 
 def _count(number: int) -> str:
@@ -291,13 +285,7 @@ async def _batches(memories: "MemoryService", viewer: "Viewer") -> list[dict[str
 @click.option("--as-of", metavar="WHEN", help="What was known then, instead of now.")
 @click.option("--actor", help="Only words or deeds of this person.")
 @source_option
-@click.option(
-    "--fusion",
-    type=click.Choice(["weights", "rrf"]),
-    default="weights",
-    show_default=True,
-    help="How the parts of the search are put together.",
-)
+@choice_option("--fusion", ["weights", "rrf"], "How the parts of the search are put together.")
 @click.option("--disabled", is_flag=True, help="Also what is switched off.")
 @click.option("--why", is_flag=True, help="Show what each part of the search gave.")
 def search(
@@ -346,14 +334,13 @@ def _answers(
 def _lines() -> Iterator[str]:
     """What is typed, until the end of the input."""
     asks = sys.stdin.isatty()
-    while True:
+
+    def line() -> str:
         if asks:
             click.echo("search> ", nl=False, err=True)
-        line = sys.stdin.readline()
-        if not line:
-            return
-        if line.strip():
-            yield line.strip()
+        return sys.stdin.readline()
+
+    return filter(None, map(str.strip, iter(line, "")))
 
 
 def _query(limit: int, filters: dict[str, Any]) -> "Query":
@@ -447,19 +434,9 @@ _WRITTEN_KINDS = tuple(kind for kind in KINDS if kind != "conversation")
 
 @memory.subcommand(json=True)
 @click.argument("text")
-@click.option(
-    "--kind",
-    type=click.Choice(_WRITTEN_KINDS),
-    default="fact",
-    show_default=True,
-    help="What sort of thing it is.",
-)
-@click.option(
-    "--scope",
-    type=click.Choice(SCOPES),
-    default="user",
-    show_default=True,
-    help="Who shall see it: every session, only this agent, or only one session.",
+@choice_option("--kind", _WRITTEN_KINDS, "What sort of thing it is.")
+@choice_option(
+    "--scope", SCOPES, "Who shall see it: every session, only this agent, or only one session."
 )
 @session_option("The session, for --scope session.")
 @click.option(

@@ -49,6 +49,12 @@ def session_option(meaning: str) -> Callable[[F], F]:
     return click.option("-s", "--session", metavar="ID", callback=session_key, help=meaning)
 
 
+def choice_option(name: str, among: Sequence[str], meaning: str, *to: str) -> Callable[[F], F]:
+    """An option that is one of several, the first unless given; `to` names its parameter."""
+    kind = click.Choice(among)
+    return click.option(name, *to, type=kind, default=among[0], show_default=True, help=meaning)
+
+
 def plain(value: object) -> Any:
     """A domain object as JSON knows it."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):

@@ -9,7 +9,7 @@ from typing import Protocol
 
 import click
 
-from long_running_agents.cli.output import dim, safe, said_by, shown
+from long_running_agents.cli.output import note, safe, said_by, shown
 from long_running_agents.domain import events
 from long_running_agents.domain.approval import GrantDuration
 
@@ -112,11 +112,11 @@ def _line(event: events.Event, skills: str) -> str:
     """An event on one line; empty for one that needs none."""
     match event:
         case events.ToolCalled(tool=tool, input=given):
-            line = _fitted(f"{sign('call')} {tool} {arguments(given)}")
+            line = one_line(f"{sign('call')} {tool} {arguments(given)}", _columns())
         case events.ToolReturned(tool=tool):
             how = f"{event.duration_ms} ms" if event.success else event.outcome
             mark = sign("done" if event.success else "failed")
-            line = _fitted(f"{mark} {tool} {how}: {event.result_preview}")
+            line = one_line(f"{mark} {tool} {how}: {event.result_preview}", _columns())
         case events.TasksChanged(summary=summary):
             line = f"  {summary}"
         case events.TurnStopped():
@@ -148,7 +148,7 @@ def _rare_line(event: events.Event, skills: str) -> str:
         case events.ModelChanged(model=model):
             line = f"model: {model}"
         case events.MemoriesRecalled():
-            line = recalled_line(event, get_terminal_size((_PIPE_COLUMNS, 24)).columns - 1)
+            line = recalled_line(event, _columns())
         case _:
             line = ""
     return line
@@ -160,9 +160,9 @@ def _answer_line(event: events.ApprovalResolved) -> str:
     return f"denied: {event.reason}" if event.reason else "denied"
 
 
-def _fitted(line: str) -> str:
-    """A line that does not wrap."""
-    return one_line(line, get_terminal_size((_PIPE_COLUMNS, 24)).columns - 1)
+def _columns() -> int:
+    """How long a line may be that does not wrap."""
+    return get_terminal_size((_PIPE_COLUMNS, 24)).columns - 1
 
 
 def recalled_line(event: events.MemoriesRecalled, columns: int) -> str:
@@ -175,16 +175,10 @@ def recalled_line(event: events.MemoriesRecalled, columns: int) -> str:
 
 def skill_line(event: events.SkillChanged, command: str = _SKILLS) -> str:
     """What has become of a skill, on one line."""
-    what = f"skill {event.name} (version {event.version})"
-    match event.change:
-        case "proposed":
-            return f"{what} is proposed: {command} approve {event.name}"
-        case "enabled":
-            line = f"{what} is in use"
-        case "disabled":
-            line = f"{what} is disabled"
-        case _:
-            line = f"{what} is {event.change}"
+    state = "in use" if event.change == "enabled" else event.change
+    line = f"skill {event.name} (version {event.version}) is {state}"
+    if event.change == "proposed":
+        return f"{line}: {command} approve {event.name}"
     return one_line(f"{line}: {event.note}" if event.note else line, _PIPE_COLUMNS)
 
 
@@ -257,7 +251,7 @@ class PlainScreen:
     async def note(self, text: str) -> None:
         """Write a line about what happens."""
         await self.end_words()
-        click.echo(dim(safe(text)), err=True)
+        note(text)
 
     async def alarm(self, text: str) -> None:
         """Write a line that must not be overlooked."""

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from long_running_agents.cli.access import has_database, there_or_here, with_sessions
+from long_running_agents.cli.access import there_or_here, with_sessions
 from long_running_agents.cli.main import CommandGroup, Options
 from long_running_agents.cli.output import (
     note,
@@ -35,13 +35,10 @@ def rules() -> None:
 @click.option("--all", "ended", is_flag=True, help="Show lifted and dismissed ones, too.")
 def list_rules(options: Options, session: SessionId | None, ended: bool, as_json: bool) -> None:
     """List pinned and suggested rules."""
-    found = (
-        with_sessions(options, lambda service: _service(service).every(session, ended=ended))
-        if has_database(options)
-        else ()
-    )
     print_list(
-        found,
+        with_sessions(
+            options, lambda service: _service(service).every(session, ended=ended), empty=()
+        ),
         "id, state, where, tokens, rule",
         lambda rule: (rule.id, *rule_cells(rule), rule.tokens, rule.text),
         as_json=as_json,

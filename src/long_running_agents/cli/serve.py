@@ -63,15 +63,14 @@ async def _serve(loaded: "LoadedSettings", model: str | None) -> None:
     from long_running_agents.app import open_app
     from long_running_agents.net import listen
     from long_running_agents.server import serve as server_serve
-    from long_running_agents.server.serve import Interrupts
 
     clock, gateway = SystemClock(), loaded.settings.gateway
-    with Interrupts() as interrupts:
+    with server_serve.interrupts() as stop:
         await server_serve.check_bind(loaded, clock)
         with listen.listening(gateway.host, gateway.port) as listener:
             loaded = await with_model(loaded, model)
             async with open_app(loaded) as app:
-                await server_serve.serve(app, clock, listener, interrupts.asked, _ready)
+                await server_serve.serve(app, clock, listener, stop, _ready)
 
 
 async def with_model(loaded: "LoadedSettings", model: str | None) -> "LoadedSettings":
@@ -149,11 +148,11 @@ def mcp_serve(options: Options, model: str | None) -> None:
 async def _serve_client(loaded: "LoadedSettings", model: str | None) -> None:
     from long_running_agents.observe.logs import log_to
     from long_running_agents.server.mcp import tools
-    from long_running_agents.server.serve import Interrupts
+    from long_running_agents.server.serve import interrupts
     from long_running_agents.server.server_file import shared
 
     settings, clock = loaded.settings, SystemClock()
-    with Interrupts() as interrupts:
+    with interrupts() as stop:
         async with client_of(loaded) as client:
             if client is not None:
                 if model is not None or loaded.origin("sandbox.unsafe_local") == "flag":
@@ -167,7 +166,7 @@ async def _serve_client(loaded: "LoadedSettings", model: str | None) -> None:
                     # Only here: the library of the protocol takes a while.
                     from long_running_agents.server.mcp import stdio
 
-                    await stdio.talk(agent, clock, interrupts.asked)
+                    await stdio.talk(agent, clock, stop)
                 return
         from long_running_agents.app import open_app
 
@@ -176,7 +175,7 @@ async def _serve_client(loaded: "LoadedSettings", model: str | None) -> None:
             from long_running_agents.server.mcp import stdio
 
             agent = tools.at_home(app, app.settings.owner)
-            await stdio.talk(agent, clock, interrupts.asked)
+            await stdio.talk(agent, clock, stop)
 
 
 async def statuses(

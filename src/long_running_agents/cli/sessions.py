@@ -14,6 +14,7 @@ from long_running_agents.cli.access import (
 )
 from long_running_agents.cli.main import CommandGroup, Options, command
 from long_running_agents.cli.output import (
+    choice_option,
     dim,
     moment,
     note,
@@ -52,28 +53,18 @@ def sessions() -> None:
 @sessions.subcommand("list", json=True)
 @click.option("--search", default="", help="Only sessions in which this was said.")
 @click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True)
-@click.option(
-    "--origin",
-    type=click.Choice(["own", "openai", "mcp", "all"]),
-    default="own",
-    show_default=True,
-    help="Your own, or those of other programs.",
-)
+@choice_option("--origin", ["own", "openai", "mcp", "all"], "Your own, or those of other programs.")
 def list_sessions(options: Options, search: str, limit: int, origin: str, as_json: bool) -> None:
     """List sessions, the latest first."""
     from long_running_agents.domain.session import SessionOrigin
 
     only = None if origin == "all" else SessionOrigin(origin)
-    # A home without a database has no sessions; that is an answer, not a failure.
-    found = (
-        with_sessions(
-            options, lambda service: service.previews(limit=limit, search=search, origin=only)
-        )
-        if has_database(options)
-        else ()
-    )
     print_list(
-        found,
+        with_sessions(
+            options,
+            lambda service: service.previews(limit=limit, search=search, origin=only),
+            empty=(),
+        ),
         "id, updated, turns, title, last words",
         attrgetter("session.id", "session.updated_at", "turns", "session.title", "last_words"),
         as_json=as_json,
@@ -137,14 +128,7 @@ def _print_new(session: "Session") -> None:
 
 @sessions.subcommand()
 @session_argument
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["md", "jsonl"]),
-    default="md",
-    show_default=True,
-    help="Markdown for people, JSON Lines without loss.",
-)
+@choice_option("--format", ["md", "jsonl"], "Markdown for people, JSON Lines without loss.", "form")
 @output_option
 def export(
     options: Options, session_id: SessionId, form: Literal["md", "jsonl"], output: Path | None
@@ -214,18 +198,8 @@ def list_tasks(options: Options, session: SessionId | None, as_json: bool) -> No
         note(summary(found))
 
 
-_RANGES = ("today", "7d", "30d", "all")
-
-
 @command(json=True)
-@click.option(
-    "--range",
-    "wanted",
-    type=click.Choice(_RANGES),
-    default="today",
-    show_default=True,
-    help="Calendar days, today included.",
-)
+@choice_option("--range", ["today", "7d", "30d", "all"], "Calendar days, today included.", "wanted")
 @click.option("--tz", metavar="ZONE", help="Where days begin; this machine's zone unless given.")
 def usage(options: Options, wanted: str, tz: str | None, as_json: bool) -> None:
     """Say what was spent: requests, tokens and money, by model, by day and by session."""

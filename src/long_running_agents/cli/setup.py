@@ -86,10 +86,9 @@ def _write(path: Path, text: str, *, force: bool) -> str:
 
 def _free(path: Path) -> Path:
     """A name for the old file; an older backup is not overwritten."""
-    names = itertools.chain(
-        [f"{path.name}.bak"], (f"{path.name}.bak{n}" for n in itertools.count(2))
-    )
-    return next(backup for name in names if not (backup := path.with_name(name)).exists())
+    numbers = itertools.chain([""], itertools.count(2))
+    names = (path.with_name(f"{path.name}.bak{number}") for number in numbers)
+    return next(name for name in names if not name.exists())
 
 
 def _put(path: Path, text: str) -> None:

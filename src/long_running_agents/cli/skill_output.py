@@ -158,7 +158,9 @@ def unseen_line(count: int) -> str:
 def print_skill(skill: "Skill", version: "Version", first: Sequence[str] = ()) -> None:
     """Print all about one version of a skill, its code last."""
     click.echo(click.style(skill.name, bold=True) + f": {seen(_state(skill, version))}")
-    _print_version(version, [*(f"  {each}" for each in first), *about(version), *_use(skill)])
+    used = "" if skill.used_at is None else f", the last time {moment(skill.used_at)}"
+    use = _line("used", f"{skill.calls:,} calls, {skill.failures:,} failures{used}")
+    _print_version(version, [*(f"  {each}" for each in first), *about(version), use])
 
 
 def print_proposal(version: "Version") -> None:
@@ -244,7 +246,7 @@ def _attempt(name: str, attempt: "Attempt") -> str:
 
 
 def _short(value: object) -> str:
-    text = json.dumps(value, ensure_ascii=False, default=str)
+    text = _value(value)
     return text if len(text) <= _VALUE else f"{text[:_VALUE]}…"
 
 
@@ -258,11 +260,6 @@ def _state(skill: "Skill", version: "Version") -> str:
     if skill.note:
         parts.append(skill.note)
     return "; ".join(parts)
-
-
-def _use(skill: "Skill") -> Iterator[str]:
-    used = "" if skill.used_at is None else f", the last time {moment(skill.used_at)}"
-    yield _line("used", f"{skill.calls:,} calls, {skill.failures:,} failures{used}")
 
 
 def _origin(version: "Version") -> str:

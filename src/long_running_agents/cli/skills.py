@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Sequence
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -262,7 +263,7 @@ def problems(options: Options, as_json: bool) -> None:
     print_list(
         found,
         "file, seen, why not",
-        lambda each: (each.path, moment(each.seen_at), each.error),
+        attrgetter("path", "seen_at", "error"),
         as_json=as_json,
         nothing="Every file among the skills is one.",
     )
@@ -290,10 +291,9 @@ def _unseen(options: Options, problems: "Sequence[Problem]") -> int:
     if not agent_folder(loaded, owner).is_dir():
         return 0
     known = {problem.digest for problem in problems}
-    if has_database(options):
-        known |= with_database(
-            options, lambda database: database.read(lambda tx: skills.digests(tx, owner))
-        )
+    known |= with_database(
+        options, lambda database: database.read(lambda tx: skills.digests(tx, owner)), empty=set()
+    )
     found = files.found_files(open_agent_folder(loaded, owner))
     return sum(each.digest not in known for each in found)
 
@@ -386,12 +386,8 @@ def import_skills(options: Options, path: Path, as_json: bool) -> None:
     """Propose every public function of a Python file; each is reviewed and tried."""
     text = read_text(path)
     found = changing_skills(options, lambda library: library.bring_in(text), making=True)
-    print_list(
-        found,
-        "name, version, standing",
-        lambda each: (each.name, each.number, each.standing),
-        as_json=as_json,
-    )
+    row = attrgetter("name", "number", "standing")
+    print_list(found, "name, version, standing", row, as_json=as_json)
     for each in () if as_json else found:
         if each.standing == "proposed":
             note(f"{each.name} waits for approval: lra skills approve {each.name}")
@@ -425,8 +421,7 @@ def list_tools(options: Options, as_json: bool) -> None:
     from long_running_agents.tools.catalog import listed
 
     settings = options.load().settings
-    made = with_skills(options, _functions) if has_database(options) else ()
-    tools = settings.agent.tools
+    made, tools = _everything(options)[0], settings.agent.tools
     rows = [_built_in(each) for each in listed(settings)]
     rows += [
         {
@@ -441,6 +436,7 @@ def list_tools(options: Options, as_json: bool) -> None:
             "description": skill.description,
         }
         for skill in made
+        if skill.kind == "function"
     ]
     print_list(
         rows,
@@ -489,12 +485,6 @@ def export_tools(options: Options, output: Path | None, force: bool) -> None:
     _export(options, (), output, force=force)
 
 
-async def _functions(library: "SkillLibrary") -> "Sequence[Skill]":
-    from long_running_agents.domain.skill import SkillKind
-
-    return [each for each in await library.every() if each.kind is SkillKind.FUNCTION]
-
-
 def _made(options: Options, name: str) -> "tuple[Skill, Version]":
     async def work(library: "SkillLibrary") -> "tuple[Skill, Version] | None":
         known = next((each for each in await library.every() if each.name == name), None)
@@ -517,9 +507,8 @@ def _inspect_built_in(tool: "ListedTool", as_json: bool) -> None:
     state = "on" if tool.enabled else "off in the settings"
     click.echo(click.style(tool.name, bold=True) + f": built-in ({tool.family}), {state}")
     click.echo(f"  {_can(tool.effect, tool.powers)}")
-    for line in showing.labelled("does", tool.description.split("\n")):
-        click.echo(seen(line))
-    for line in showing.call_lines(tool.parameters):
+    does = showing.labelled("does", tool.description.split("\n"))
+    for line in (*does, *showing.call_lines(tool.parameters)):
         click.echo(seen(line))
 
 

@@ -5,7 +5,7 @@ from urllib.parse import quote
 
 import click
 
-from long_running_agents.cli.access import has_database, there_or_here, with_database
+from long_running_agents.cli.access import there_or_here, with_database
 from long_running_agents.cli.main import CommandGroup, Options
 from long_running_agents.cli.output import moment, moment_of, note, plain, print_either, print_list
 from long_running_agents.clock import SystemClock
@@ -74,12 +74,7 @@ def list_tokens(options: Options, every: bool, as_json: bool) -> None:
     from long_running_agents.store import tokens
 
     now = SystemClock().now()
-    # A home without a database has no tokens; that is an answer, not a failure.
-    found = (
-        with_database(options, lambda database: database.read(tokens.every))
-        if has_database(options)
-        else ()
-    )
+    found = with_database(options, lambda database: database.read(tokens.every), empty=())
     print_list(
         [token for token in found if every or token.good(now)],
         "id, owner, scopes, used, until, name",

@@ -66,25 +66,22 @@ class Link:
     """Finds a server, asks it, and waits for it when it is away."""
 
     def __init__(
-        self, find: Find, clock: Clock, *, patience: float = PATIENCE, tell: Tell | None = None
+        self, find: Find, clock: Clock, *, patience: float = PATIENCE, tell: Tell = lambda _: None
     ) -> None:
-        self.tell: Tell = tell or _say_nothing
+        self.tell = tell
+        """Hears that the server went away, and that it is back."""
         self.there = True
         """Whether the server answered when it was asked last."""
         self._find = find
         self._clock = clock
         self._patience = patience
-        self._address: Address | None = None
+        self.address: Address | None = None
+        """Where the server is, or was when it went away; None before it was asked."""
         self._gone = False
         self._waiting = asyncio.Lock()
         # No proxy is asked for the way to this very machine, nor for one that has a name.
         self._http = httpx2.AsyncClient(timeout=SECONDS, trust_env=False)
         self._local: dict[str, httpx2.AsyncClient] = {}
-
-    @property
-    def address(self) -> Address | None:
-        """Where the server is, or was when it went away; None before it was asked."""
-        return self._address
 
     async def close(self) -> None:
         """Let go of all connections."""
@@ -155,7 +152,7 @@ class Link:
         """Note that the server does not answer; told once."""
         if self.there:
             self.there = False
-            self.tell(_gone(self._address))
+            self.tell(_gone(self.address))
 
     async def back(self, *, rested: int = 0) -> None:
         """Wait until the server is there again; one that was asked in vain gets time to breathe."""
@@ -168,7 +165,7 @@ class Link:
             pause = _FIRST_PAUSE
             while not self._gone:
                 if (found := self._find()) is not None and await self._answers(found):
-                    self._address, self.there = found, True
+                    self.address, self.there = found, True
                     self.tell(_back(found))
                     return
                 self._gone = self._clock.monotonic() >= until
@@ -189,11 +186,11 @@ class Link:
         return self._local[address.socket]
 
     def _here(self) -> Address:
-        if self._address is None or not self.there:
-            self._address = self._find() or self._address
-        if self._address is None:
+        if self.address is None or not self.there:
+            self.address = self._find() or self.address
+        if self.address is None:
             raise ServerAway("The server is not running.", hint="'lra serve' starts it again.")
-        return self._address
+        return self.address
 
     async def _answers(self, address: Address) -> bool:
         try:
@@ -203,10 +200,6 @@ class Link:
         except httpx2.HTTPError:
             return False
         return response.is_success
-
-
-def _say_nothing(_: str) -> None:
-    """Nobody wants to know."""
 
 
 def _gone(address: Address | None) -> str:
@@ -250,9 +243,7 @@ def _refusal(reply: ServerReply) -> LraError:
             kind = ServerAway if code == Unavailable.code else kind_of(code)
             return kind(message, hint=hint)
         case _:
-            pass
+            said = f"The server answers with status {reply.status}."
     if reply.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-        return ServerAway(f"The server answers with status {reply.status}.")
-    return Unavailable(
-        f"The server answers with status {reply.status}.", hint="Is it an lra server?"
-    )
+        return ServerAway(said)
+    return Unavailable(said, hint="Is it an lra server?")

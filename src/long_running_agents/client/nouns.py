@@ -4,23 +4,21 @@ import inspect
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import is_dataclass
-from datetime import datetime
 from decimal import Decimal
 from functools import cache, wraps
 from http import HTTPStatus
 from string import Formatter
 from types import NoneType
-from typing import Annotated, Any, Self, TypeVar, cast, get_args, get_type_hints
+from typing import Any, Self, TypeVar, cast, get_args, get_type_hints
 from urllib.parse import quote
 
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import TypeAdapter, ValidationError
 
-from long_running_agents.api import REQUEST, MemoryApi, SkillApi
+from long_running_agents.api import REQUEST, TRIED, MemoryApi, SkillApi
 from long_running_agents.client.link import SECONDS, Link
 from long_running_agents.domain.approval import Approval, GrantScope
 from long_running_agents.domain.budget import Spent
-from long_running_agents.domain.events import EVENT, Delta, DeltaEnvelope, EventEnvelope
-from long_running_agents.domain.ids import SessionId, TurnId
+from long_running_agents.domain.events import DeltaEnvelope, EventEnvelope
 from long_running_agents.domain.memory import (
     Forgetting,
     Hit,
@@ -54,7 +52,6 @@ Told = Mapping[str, Any]
 Heard = EventEnvelope | DeltaEnvelope
 T = TypeVar("T")
 
-_DELTA: TypeAdapter[Delta] = TypeAdapter(Annotated[Delta, Field(discriminator="type")])
 _adapter = cache(TypeAdapter[Any])
 _PLACE = frozenset({"seq", "session_id", "turn_id", "at"})
 _DELTAS = frozenset({"thinking", "text_delta", "retry", "catch_up"})
@@ -67,24 +64,16 @@ def heard(text: str | bytes, owner: str) -> Heard | None:
         return recorded(told, owner)
     if told.get("type") not in _DELTAS or not told.get("turn_id"):
         return None
-    return DeltaEnvelope(
-        session_id=SessionId(told["session_id"]),
-        turn_id=TurnId(told["turn_id"]),
-        owner=owner,
-        delta=_valid(_DELTA, _said(told)),
-    )
+    return read(DeltaEnvelope, {**told, "delta": _said(told)}, owner)
 
 
 def recorded(told: Told, owner: str) -> EventEnvelope:
     """An event."""
-    return EventEnvelope(
-        seq=told["seq"],
-        session_id=SessionId(told["session_id"]),
-        turn_id=None if told["turn_id"] is None else TurnId(told["turn_id"]),
-        owner=owner,
-        at=read(datetime, told["at"]),
-        event=_valid(EVENT, _said(told)),
-    )
+    return read(EventEnvelope, {**told, "event": _said(told)}, owner)
+
+
+def _said(told: Told) -> dict[str, Any]:
+    return {name: value for name, value in told.items() if name not in _PLACE}
 
 
 def _turn(told: Told) -> Told:
@@ -121,16 +110,8 @@ def read(shape: type[T], told: Any, owner: str = MINE) -> T:
         told = {"owner": owner, **told}
         if shape in _OTHERWISE:
             told = {**told, **_OTHERWISE[shape](told)}
-    return _valid(_adapter(shape), told)
-
-
-def _said(told: Told) -> dict[str, Any]:
-    return {name: value for name, value in told.items() if name not in _PLACE}
-
-
-def _valid(shape: TypeAdapter[T], told: object) -> T:
     try:
-        return shape.validate_python(told)
+        return _adapter(shape).validate_python(told)
     except ValidationError as error:
         raise Unavailable(
             f"The server says something that is not understood here: {error.errors()[0]['msg']}.",
@@ -293,11 +274,8 @@ class MemoryClient(NounClient, MemoryApi):
             case {"status": "merged", "memory": memory}:
                 return Merged(self.read(Memory, memory))
             case _:
-                old = told["superseded"]
-                return Stored(
-                    self.read(Memory, told["memory"]),
-                    None if old is None else self.read(Memory, old),
-                )
+                old = told["superseded"] and self.read(Memory, told["superseded"])
+                return Stored(self.read(Memory, told["memory"]), old)
 
 
 def wished(draft: SkillDraft) -> Json:
@@ -317,8 +295,6 @@ def wished(draft: SkillDraft) -> Json:
 
 
 _ALL = "/api/skills"
-_SECONDS = 1800.0
-"""How long what is tried in a sandbox may take: a call has its own limit, and there are some."""
 _FIXED = frozenset({"export", "problems"})
 """Paths that mean something else than a skill of that name."""
 
@@ -362,7 +338,7 @@ class SkillClient(NounClient, SkillApi):
     async def examine(self, draft: SkillDraft) -> tuple[SkillReview, SkillTrial | None]:
         """Review a draft, try it if there is a reason to, and keep nothing."""
         body = wished(draft)
-        reply = await self.link.ask("POST", f"{_ALL}/review", body=body, seconds=_SECONDS)
+        reply = await self.link.ask("POST", f"{_ALL}/review", body=body, seconds=TRIED)
         trial = reply.body["trial"]
         review = self.read(SkillReview, reply.body)
         return review, None if trial is None else self.read(SkillTrial, trial)
@@ -371,12 +347,12 @@ class SkillClient(NounClient, SkillApi):
         """Propose a draft, and use it at once if that is wanted."""
         del by
         body = {**wished(draft), "enable": enable}
-        return await self.one(Version, "POST", _ALL, body=body, seconds=_SECONDS)
+        return await self.one(Version, "POST", _ALL, body=body, seconds=TRIED)
 
     async def run(self, name: str, args: Json, number: int | None = None) -> Attempt:
         """Try a version with some arguments, in a sandbox with an empty workspace."""
         body = {"args": args, "version": number}
-        return await self.one(Attempt, "POST", f"{_path(name)}/run", body=body, seconds=_SECONDS)
+        return await self.one(Attempt, "POST", f"{_path(name)}/run", body=body, seconds=TRIED)
 
     async def export(self, names: Sequence[str] | None = None) -> str:
         """All functions in use, or some skills, as one plain Python module."""

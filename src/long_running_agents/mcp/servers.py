@@ -64,7 +64,7 @@ class McpServerStatus:
     """The program, or the address."""
     state: McpServerState
     reason: str = ""
-    """Why it is not ready."""
+    """Why it is not ready; empty when it is."""
     protocol: str = ""
     listing: Listing
 

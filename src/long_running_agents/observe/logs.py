@@ -82,12 +82,8 @@ class _TextFormatter(logging.Formatter):
         return self._redact(super().format(record))
 
 
-class _JsonFormatter(logging.Formatter):
+class _JsonFormatter(_TextFormatter):
     """One JSON object a line."""
-
-    def __init__(self, redact: Redactor) -> None:
-        super().__init__()
-        self._redact = redact
 
     @override
     def format(self, record: logging.LogRecord) -> str:

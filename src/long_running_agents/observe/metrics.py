@@ -5,6 +5,7 @@ import logging
 import platform
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from http import HTTPStatus
 from pathlib import Path
 
@@ -79,89 +80,70 @@ class Metrics(Observer):
         self._models: set[str] = set()
         self._working = 0
         self.registry = CollectorRegistry(auto_describe=False)
+        self._counter = partial(Counter, registry=self.registry)
+        self._gauge = partial(Gauge, registry=self.registry)
+        self._histogram = partial(Histogram, registry=self.registry)
         ProcessCollector(registry=self.registry)
         self._count_requests()
         self._count_turns()
         self._measure_the_house()
 
     def _count_requests(self) -> None:
-        own = self.registry
-        self._requests = Counter(
-            "lra_http_requests", "Requests by route.", ["route", "method", "status"], registry=own
+        by_method = ["route", "method"]
+        self._requests = self._counter(
+            "lra_http_requests", "Requests by route.", [*by_method, "status"]
         )
-        self._latency = Histogram(
-            "lra_http_request_seconds",
-            "Time until a response began.",
-            ["route", "method"],
-            buckets=_QUICK,
-            registry=own,
+        self._latency = self._histogram(
+            "lra_http_request_seconds", "Time until a response began.", by_method, buckets=_QUICK
         )
-        self._sockets = Gauge("lra_websockets_open", "Open WebSockets.", ["route"], registry=own)
-        self._opened = Counter(
-            "lra_websockets", "WebSockets that were asked for.", ["route", "outcome"], registry=own
+        self._sockets = self._gauge("lra_websockets_open", "Open WebSockets.", ["route"])
+        self._opened = self._counter(
+            "lra_websockets", "WebSockets that were asked for.", ["route", "outcome"]
         )
-        self._lag = Histogram(
-            "lra_event_loop_lag_seconds",
-            "How late the event loop was.",
-            buckets=_LATE,
-            registry=own,
+        self._lag = self._histogram(
+            "lra_event_loop_lag_seconds", "How late the event loop was.", buckets=_LATE
         )
-        self._blocked = Counter(
-            "lra_event_loop_blocked", f"Times it was late by more than {BLOCKED:g} s.", registry=own
+        self._blocked = self._counter(
+            "lra_event_loop_blocked", f"Times it was late by more than {BLOCKED:g} s."
         )
 
     def _count_turns(self) -> None:
-        own = self.registry
-        self._turns = Counter("lra_turns", "Turns that ended.", ["outcome"], registry=own)
+        self._turns = self._counter("lra_turns", "Turns that ended.", ["outcome"])
         for end in _ENDS.values():
             self._turns.labels(end.value)
-        self._durations = Histogram(
-            "lra_turn_seconds",
-            "Work on a turn until it rested.",
-            ["status"],
-            buckets=_SLOW,
-            registry=own,
+        self._durations = self._histogram(
+            "lra_turn_seconds", "Work on a turn until it rested.", ["status"], buckets=_SLOW
         )
-        self._asked = Counter(
-            "lra_model_requests",
-            "Steps for which a model was asked.",
-            ["model", "outcome"],
-            registry=own,
+        self._asked = self._counter(
+            "lra_model_requests", "Steps for which a model was asked.", ["model", "outcome"]
         )
-        self._answering = Histogram(
-            "lra_model_request_seconds",
-            "How long models took.",
-            ["model"],
-            buckets=_SLOW,
-            registry=own,
+        self._answering = self._histogram(
+            "lra_model_request_seconds", "How long models took.", ["model"], buckets=_SLOW
         )
-        self._tokens = Counter(
-            "lra_model_tokens", "Tokens in and out.", ["model", "direction"], registry=own
+        self._tokens = self._counter(
+            "lra_model_tokens", "Tokens in and out.", ["model", "direction"]
         )
-        self._cost = Counter(
-            "lra_model_cost_dollars", "US dollars, where prices are known.", ["model"], registry=own
+        self._cost = self._counter(
+            "lra_model_cost_dollars", "US dollars, where prices are known.", ["model"]
         )
-        self._calls = Counter("lra_tool_calls", "Tool calls.", ["tool", "outcome"], registry=own)
+        self._calls = self._counter("lra_tool_calls", "Tool calls.", ["tool", "outcome"])
 
     def _measure_the_house(self) -> None:
-        own = self.registry
         began = self._clock.monotonic()
-        Gauge("lra_uptime_seconds", "Since the server began.", registry=own).set_function(
+        self._gauge("lra_uptime_seconds", "Since the server began.").set_function(
             lambda: self._clock.monotonic() - began
         )
-        Gauge("lra_turns_running", "Turns at work.", registry=own).set_function(
-            lambda: self._working
-        )
-        Gauge("lra_turns_queued", "Turns in line.", registry=own).set_function(
+        self._gauge("lra_turns_running", "Turns at work.").set_function(lambda: self._working)
+        self._gauge("lra_turns_queued", "Turns in line.").set_function(
             lambda: max(0, self._app.driver.busy - self._working)
         )
-        self._sessions = Gauge("lra_sessions", "Sessions.", registry=own)
-        self._approvals = Gauge("lra_approvals_open", "Questions that wait.", registry=own)
-        self._memories = Gauge("lra_memories", "Current memories.", ["kind"], registry=own)
-        Gauge("lra_database_bytes", "The database and its log.", registry=own).set_function(
+        self._sessions = self._gauge("lra_sessions", "Sessions.")
+        self._approvals = self._gauge("lra_approvals_open", "Questions that wait.")
+        self._memories = self._gauge("lra_memories", "Current memories.", ["kind"])
+        self._gauge("lra_database_bytes", "The database and its log.").set_function(
             lambda: _size(self._app.database.path)
         )
-        build = Gauge("lra_build_info", "What is running.", ["version", "python"], registry=own)
+        build = self._gauge("lra_build_info", "What is running.", ["version", "python"])
         build.labels(__version__, platform.python_version()).set(1)
 
     async def exposed(self) -> bytes:

@@ -51,6 +51,7 @@ _ROUTES: tuple[type[Routes], ...] = (
     files.FileRoutes,
     settings.SettingRoutes,
     admin.DoctorRoutes,
+    OpenAIRoutes,
 )
 _ERRORS: dict[int | str, dict[str, Any]] = {
     status: {"model": ErrorBody} for status in ("4XX", "5XX")
@@ -104,7 +105,6 @@ def api(
     every = (
         UiRoutes(),
         *(kind(context) for kind in _ROUTES),
-        OpenAIRoutes(app, clock),
         Sockets(app, context.switching),
         McpRoutes(app, clock, authenticator.connections),
     )

@@ -22,6 +22,7 @@ from long_running_agents.domain.ports import Clock
 from long_running_agents.errors import Denied, Unauthorized, UsageError
 from long_running_agents.store import decisions, tokens
 from long_running_agents.store.database import Database, Transaction
+from long_running_agents.store.decisions import AuditEntry
 
 USUAL = frozenset({TokenScope.READ, TokenScope.CHAT, TokenScope.APPROVE})
 """What a token may do unless it is said."""
@@ -138,8 +139,10 @@ class Tokens:
         """Change a token and note it in the audit log; its earlier secret is worth nothing."""
 
         def noted(tx: Transaction) -> Token:
-            token = work(tx)
-            _note(tx, token, f"token.{what}", by, self._clock.now())
+            token, action, now = work(tx), f"token.{what}", self._clock.now()
+            detail = f"{token.name!r} of {token.owner!r}: {', '.join(sorted(token.scopes))}"
+            entry = AuditEntry(at=now, actor=by, action=action, subject=token.id, detail=detail)
+            decisions.note_admin(tx, entry)
             return token
 
         standing = await self._loaded()
@@ -171,13 +174,6 @@ def _check(wish: TokenRequest, now: datetime) -> None:
         )
     if wish.expires_at is not None and wish.expires_at <= now:
         raise UsageError("The token would have expired already.", hint="Choose a later moment.")
-
-
-def _note(tx: Transaction, token: Token, action: str, by: str, now: datetime) -> None:
-    detail = f"{token.name!r} of {token.owner!r}: {', '.join(sorted(token.scopes))}"
-    decisions.note_admin(
-        tx, decisions.AuditEntry(at=now, actor=by, action=action, subject=token.id, detail=detail)
-    )
 
 
 CALLER = "caller"
@@ -277,16 +273,8 @@ def presented(headers: Mapping[str, str], protocols: Sequence[str]) -> str | Non
     for protocol in protocols:
         if protocol.startswith(_CARRIER):
             return protocol.removeprefix(_CARRIER)
-    return in_cookie(headers.get("cookie", ""))
-
-
-def in_cookie(text: str) -> str | None:
-    """The secret that a browser carries."""
-    for piece in text.split(";"):
-        name, _, value = piece.strip().partition("=")
-        if name == COOKIE:
-            return value
-    return None
+    cookies = (piece.strip().partition("=") for piece in headers.get("cookie", "").split(";"))
+    return next((value for name, _, value in cookies if name == COOKIE), None)
 
 
 def spoken(protocols: Sequence[str]) -> list[str]:

@@ -5,8 +5,7 @@ import re
 import secrets
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Generator, Hashable
-from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from contextlib import contextmanager, nullcontext, suppress
 from enum import IntEnum
 
 from starlette.datastructures import Headers
@@ -38,18 +37,12 @@ class ConnectionEnd(IntEnum):
 End = Callable[[ConnectionEnd], None]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Open:
-    token_id: TokenId | None
-    end: End
-
-
 class Connections:
     """The open sockets and streams of a server."""
 
     def __init__(self, max_sockets: int) -> None:
         self._most = max_sockets
-        self._open: set[_Open] = set()
+        self._open: set[tuple[TokenId | None, End]] = set()
         self._sockets: Counter[str] = Counter()
 
     @property
@@ -79,22 +72,21 @@ class Connections:
 
         It is ended at most once for each reason, and must not raise.
         """
-        entry = _Open(token_id, end)
-        self._open.add(entry)
+        self._open.add((token_id, end))
         try:
             yield
         finally:
-            self._open.discard(entry)
+            self._open.discard((token_id, end))
 
     def end_of(self, token_id: TokenId) -> None:
         """End whatever came in by a token."""
-        for entry in [each for each in self._open if each.token_id == token_id]:
-            entry.end(ConnectionEnd.UNAUTHORIZED)
+        for end in [end for came_by, end in self._open if came_by == token_id]:
+            end(ConnectionEnd.UNAUTHORIZED)
 
     def end_all(self) -> None:
         """End everything, since the server stops."""
-        for entry in list(self._open):
-            entry.end(ConnectionEnd.LEAVING)
+        for _, end in list(self._open):
+            end(ConnectionEnd.LEAVING)
 
 
 def share(address: str, most: int) -> int:
@@ -240,11 +232,9 @@ class Socket:
             await self._closing
 
     async def _send_quietly(self, message: Message) -> None:
-        try:
+        # The client may have been faster.
+        with suppress(OSError, RuntimeError):
             await self._send(message)
-        except (OSError, RuntimeError):
-            # The client was faster.
-            return
 
 
 _KNOWN = 10_000
@@ -279,20 +269,14 @@ class RateLimit:
         return 0.0 if left >= 1 else (1 - left) / self._pace
 
 
-_NAME = b"x-request-id"
+_NAME = "x-request-id"
 _HARMLESS = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _STARTS = ("http.response.start", "websocket.accept", "websocket.http.response.start")
 
 
 def accepted(given: str | None) -> str:
     """The name that a client gives its request, if it is short and harmless; or a new one."""
-    if given is not None and _HARMLESS.fullmatch(given):
-        return given
-    return secrets.token_hex(8)
-
-
-def _given(scope: Scope) -> str | None:
-    return next((text.decode("latin-1") for name, text in scope["headers"] if name == _NAME), None)
+    return given if given and _HARMLESS.fullmatch(given) else secrets.token_hex(8)
 
 
 class RequestIds:
@@ -307,14 +291,15 @@ class RequestIds:
         if scope["type"] not in ("http", "websocket"):
             await self._app(scope, receive, send)
             return
-        name = accepted(_given(scope))
-        header = (_NAME, name.encode())
+        given = Headers(scope=scope)
+        name = accepted(given.get(_NAME))
+        header = (_NAME.encode(), name.encode())
 
         async def named(message: Message) -> None:
             if message["type"] in _STARTS:
                 message["headers"] = [*message.get("headers", ()), header]
             await send(message)
 
-        trace = continued(Headers(scope=scope)) if self._traced else nullcontext()
+        trace = continued(given) if self._traced else nullcontext()
         with logs.request(name), trace:
             await self._app(scope, receive, named)

@@ -8,14 +8,14 @@ from typing import Any, Literal
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 from starlette.types import Receive, Scope, Send
 from typing_extensions import override
 
 from long_running_agents.errors import LraError, StorageFailed, file_hint
 from long_running_agents.models.chat_protocol import error_json
-from long_running_agents.server.wire import example
+from long_running_agents.server.wire import WireResponse, example
 
 log = logging.getLogger(__name__)
 
@@ -27,7 +27,7 @@ class WrongField(BaseModel):
     message: str
 
 
-class ErrorBody(BaseModel):
+class ErrorBody(WireResponse):
     """The body of every response that is not a success."""
 
     model_config = example("""{"type": "error", "code": "not_found", "message": "No session 'x'.",
@@ -37,7 +37,7 @@ class ErrorBody(BaseModel):
     code: str
     message: str
     hint: str = ""
-    fields: list[WrongField] = []
+    fields: list[WrongField] = Field(default=[])
 
 
 class OpenAIError(BaseModel):
@@ -108,8 +108,7 @@ def openai_error(status: int, body: ErrorBody) -> dict[str, Any]:
 
 def refusal(error: LraError, headers: Mapping[str, str] | None = None) -> JSONResponse:
     """An error of ours as a response."""
-    body = ErrorBody(code=error.code, message=error.message, hint=error.hint)
-    return response(error.http_status, body, headers)
+    return response(error.http_status, ErrorBody.of(error), headers)
 
 
 def response(
@@ -161,14 +160,9 @@ def _misunderstood(error: RequestValidationError) -> Response:
 
 def wrong_fields(errors: Sequence[Any]) -> list[WrongField]:
     """What is wrong with a request, without repeating what it said: that may be anything."""
-    return [
-        WrongField(
-            field=".".join(_written(part) for part in error["loc"]) or "body", message=error["msg"]
-        )
-        for error in errors
-    ]
 
+    def written(place: Sequence[object]) -> str:
+        # A key of the body may have half a character in it, which no JSON can say.
+        return ".".join(map(str, place)).encode("utf-8", "replace").decode() or "body"
 
-def _written(part: object) -> str:
-    # A key of the body may have half a character in it, which no JSON can say.
-    return str(part).encode("utf-8", "replace").decode()
+    return [WrongField(field=written(error["loc"]), message=error["msg"]) for error in errors]

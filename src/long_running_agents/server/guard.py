@@ -5,7 +5,7 @@ import hmac
 import math
 import re
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from http import HTTPStatus
 
@@ -95,7 +95,8 @@ class Authenticator:
 
     async def admit(self, secret: str, address: str, *, at_home: bool = False) -> Admitted:
         """Let in whoever has a good token, also after too many bad ones from the same address."""
-        if self._control and at_home and _same(secret, self._control):
+        control = self._control.encode()
+        if control and at_home and hmac.compare_digest(secret.encode(), control):
             return self.local()
         token = await self.tokens.bearer(secret)
         if token is not None:
@@ -108,10 +109,6 @@ class Authenticator:
             "This token is not known, or no longer good.",
             hint="'lra tokens list' shows which are. On the server's own machine, send none.",
         )
-
-
-def _same(one: str, other: str) -> bool:
-    return hmac.compare_digest(one.encode(), other.encode())
 
 
 _USUAL = (
@@ -194,7 +191,9 @@ class Guard:
         try:
             self._check(visit)
             if self._is_preflight(visit):
-                await _permit(visit)(*asgi)
+                asked = visit.headers.get("access-control-request-headers", "")
+                permitted = Response(None, HTTPStatus.NO_CONTENT, cors_permission(asked))
+                await permitted(*asgi)
                 return
             admitted = await self._admitted(visit)
         except LraError as error:
@@ -338,27 +337,17 @@ class Guard:
     def _ending(self, admitted: Admitted | None, end: End) -> Generator[None]:
         """Have something ended with its token: when it is revoked, rotated, or expires."""
         token = None if admitted is None else admitted.token
-        expiring: asyncio.Task[None] | None = None
-        if token is not None and token.expires_at is not None:
-            left = (token.expires_at - self._authenticator.clock.now()).total_seconds()
-            expiring = asyncio.create_task(self._expire(left, end))
-        try:
-            with self._authenticator.connections.registered(
-                None if token is None else token.id, end
-            ):
-                yield
-        finally:
-            if expiring is not None:
-                expiring.cancel()
+        with ExitStack() as stack:
+            if token is not None and token.expires_at is not None:
+                left = (token.expires_at - self._authenticator.clock.now()).total_seconds()
+                stack.callback(asyncio.create_task(self._expire(left, end)).cancel)
+            key = None if token is None else token.id
+            stack.enter_context(self._authenticator.connections.registered(key, end))
+            yield
 
     async def _expire(self, seconds: float, end: End) -> None:
         await self._authenticator.clock.sleep(seconds)
         end(ConnectionEnd.UNAUTHORIZED)
-
-
-def _permit(visit: RequestInfo) -> Response:
-    asked = visit.headers.get("access-control-request-headers", "")
-    return Response(status_code=HTTPStatus.NO_CONTENT, headers=cors_permission(asked))
 
 
 def _too_long(most: int) -> TooLarge:

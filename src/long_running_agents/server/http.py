@@ -242,11 +242,11 @@ class Routes:
     Fixed paths come before those with a name in them, or they would be taken for one.
     """
 
-    _tag: ClassVar[str]
+    _group: ClassVar[dict[str, Any]]
 
-    def __init_subclass__(cls, *, tag: str) -> None:
-        """Group the routes under a tag."""
-        cls._tag = tag
+    def __init_subclass__(cls, *, tag: str, **options: Any) -> None:
+        """Group the routes under a tag, with what else is true of them all."""
+        cls._group = {"tags": [tag], **options}
 
     def __init__(self, context: ServerContext) -> None:
         self._context = context
@@ -256,7 +256,7 @@ class Routes:
 
     def router(self) -> APIRouter:
         """What can be asked."""
-        router = APIRouter(tags=[self._tag], route_class=JsonRoute)
+        router = APIRouter(**self._group, route_class=JsonRoute)
         for name, each in vars(type(self)).items():
             if (marked := getattr(each, _ROUTE, None)) is not None:
                 (method, _, path), options = marked[0].partition(" "), marked[1]

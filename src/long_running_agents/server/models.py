@@ -11,7 +11,6 @@ from typing import Annotated, Literal
 from pydantic import Field, StringConstraints
 
 from long_running_agents.app import App
-from long_running_agents.config import LoadedSettings
 from long_running_agents.config.editor import ConfigFile, Value
 from long_running_agents.domain.auth import TokenScope
 from long_running_agents.domain.ids import SessionId
@@ -22,18 +21,11 @@ from long_running_agents.models import detection, examination, names, selection
 from long_running_agents.models.detection import FoundServer, ServerTrial
 from long_running_agents.models.embedded import Embedded
 from long_running_agents.models.examination import ModelTried
-from long_running_agents.models.names import LOCAL, ModelName
+from long_running_agents.models.names import LOCAL
 from long_running_agents.models.selection import ListedModel
+from long_running_agents.server import http
 from long_running_agents.server.auth import Administering, Known, Reading, check
-from long_running_agents.server.http import (
-    PLAIN,
-    SESSION_ID,
-    Key,
-    Line,
-    Routes,
-    ServerContext,
-    route,
-)
+from long_running_agents.server.http import Routes, ServerContext, route
 from long_running_agents.server.wire import (
     ShownSession,
     WireRequest,
@@ -65,25 +57,20 @@ class ModelSwitch:
         self._app = app
         self._file = file
         self._clock = clock
-        self._loaded = app.loaded
+        self.loaded = app.loaded
+        """The settings, with the model that is asked now."""
         self._found = list[FoundServer]()
         self._looked_at: float | None = None
         self._turn = asyncio.Lock()
 
-    @property
-    def loaded(self) -> LoadedSettings:
-        """The settings, with the model that is asked now."""
-        return self._loaded
-
     async def listed(self) -> Sequence[ListedModel]:
         """Every model that can be asked, or could be."""
-        async with self._turn:
-            await self._look()
+        await self._look()
         known = await self._app.database.read(model_cards.every)
         by_name = {(each.endpoint, each.model): each for each in known}
         # Looking into folders takes a moment.
         return await asyncio.to_thread(
-            selection.listed_everywhere, self._loaded, by_name, self._found
+            selection.listed_everywhere, self.loaded, by_name, self._found
         )
 
     async def nameable(self, text: str) -> str:
@@ -101,7 +88,9 @@ class ModelSwitch:
                 hint="'lra models use NAME' does it on the server's machine.",
             )
         try:
-            self._require(parsed)
+            if parsed.provider == names.LOCAL and not own:
+                Embedded(Home(self.loaded.home).models).ready(parsed.model)
+            names.require(parsed, self._settings, self.loaded.model_variables)
         except NotConfigured as error:
             raise UsageError(error.message, hint=error.hint) from error
         return text
@@ -110,20 +99,20 @@ class ModelSwitch:
         """Ask a model that is `nameable` for a word, to see whether it answers."""
         choice = self._app.models.choices(await self.nameable(text))[0]
         tried = await examination.try_out(choice, self._clock)
-        redact = self._loaded.redact
+        redact = self.loaded.redact
         return replace(tried, error=redact(tried.error), hint=redact(tried.hint))
 
     async def check(self, text: str) -> str:
         """See whether a model can be asked, at its server, too; what a person should know."""
         parsed = names.parse(await self.nameable(text), self._settings)
-        return await selection.check_there(self._loaded, parsed)
+        return await selection.check_there(self.loaded, parsed)
 
     async def select(self, text: str) -> ModelChosen:
         """Ask another model, if it can be asked, wherever a session has not chosen its own."""
         note = await self.check(text)
         parsed = names.parse(text, self._settings)
         changed = selection.values(parsed, self._settings)
-        origin = selection.overriding(self._loaded, changed)
+        origin = selection.overriding(self.loaded, changed)
         await self._change(changed)
         if origin and not note:
             note = f"Until the next start: {origin} goes before the file that was written."
@@ -136,7 +125,7 @@ class ModelSwitch:
 
     async def add_server(self, address: str, key: str | None, model: str) -> None:
         """Remember a server that answers, and ask a model of it if one is named."""
-        changed, secrets = await selection.added(self._loaded, address, key, model)
+        changed, secrets = await selection.added(self.loaded, address, key, model)
         if secrets:
             await self._keep(secrets)
         if changed:
@@ -145,50 +134,41 @@ class ModelSwitch:
 
     async def servers(self) -> Mapping[str, FoundServer | None]:
         """The servers of the settings and of this machine; None for one that does not answer."""
-        async with self._turn:
-            await self._look()
+        await self._look()
         named = dict.fromkeys(selection.addresses(self._settings))
         return {**named, **{each.base_url: each for each in self._found}}
 
     async def _keep(self, secrets: Mapping[str, str | None]) -> None:
-        self._loaded.redact.learn(text for text in secrets.values() if text)
+        self.loaded.redact.learn(text for text in secrets.values() if text)
         # Refused before anything is written, where there is nothing to choose from.
-        self._app.models.use(self._settings, self._loaded.variables)
-        variables = await self._file.keep(secrets, self._loaded.variables)
-        self._loaded = replace(self._loaded, variables=variables)
+        self._app.models.use(self._settings, self.loaded.variables)
+        variables = await self._file.keep(secrets, self.loaded.variables)
+        self.loaded = replace(self.loaded, variables=variables)
         self._app.models.use(self._settings, variables)
 
     async def _change(self, changed: Mapping[str, Value]) -> None:
         """Follow other settings, and write them down."""
         model = selection.applied(self._settings, changed)
-        self._app.models.use(model, self._loaded.variables)
+        self._app.models.use(model, self.loaded.variables)
         try:
             await self._file.write({selection.SECTION: changed})
         except LraError:
-            self._app.models.use(self._settings, self._loaded.variables)
+            self._app.models.use(self._settings, self.loaded.variables)
             raise
-        self._loaded = _with_model(self._loaded, model)
+        settings = self.loaded.settings
+        agent = settings.agent.model_copy(update={"model": model})
+        self.loaded = replace(self.loaded, settings=settings.model_copy(update={"agent": agent}))
 
     @property
     def _settings(self) -> names.ModelSettings:
-        return self._loaded.settings.agent.model
-
-    def _require(self, name: ModelName) -> None:
-        if name.provider == names.LOCAL and "/" not in name.model:
-            Embedded(Home(self._loaded.home).models).ready(name.model)
-        names.require(name, self._settings, self._loaded.model_variables)
+        return self.loaded.settings.agent.model
 
     async def _look(self) -> None:
-        now = self._clock.monotonic()
-        if self._looked_at is not None and now - self._looked_at < _FRESH:
-            return
-        self._found = await selection.servers(self._loaded, idle=True, patience=_PATIENCE)
-        self._looked_at = self._clock.monotonic()
-
-
-def _with_model(loaded: LoadedSettings, model: names.ModelSettings) -> LoadedSettings:
-    agent = loaded.settings.agent.model_copy(update={"model": model})
-    return replace(loaded, settings=loaded.settings.model_copy(update={"agent": agent}))
+        async with self._turn:
+            now = self._clock.monotonic()
+            if self._looked_at is None or now - self._looked_at >= _FRESH:
+                self._found = await selection.servers(self.loaded, idle=True, patience=_PATIENCE)
+                self._looked_at = self._clock.monotonic()
 
 
 Secret = Annotated[
@@ -269,10 +249,10 @@ class ModelSelection(WireRequest):
 
     model_config = example('{"provider": "lmstudio", "model_id": "your-model-id"}')
 
-    provider: str = Field(default="", max_length=100, pattern=PLAIN)
+    provider: str = Field(default="", max_length=100, pattern=http.PLAIN)
     """Such as openai, openrouter, lmstudio or ollama; empty when ``model_id`` has it."""
-    model_id: Line
-    session_id: SessionId | None = Field(default=None, pattern=SESSION_ID)
+    model_id: http.Line
+    session_id: SessionId | None = Field(default=None, pattern=http.SESSION_ID)
     """Only for this session; for all that have not chosen their own unless given."""
 
     @property
@@ -286,7 +266,7 @@ class ModelTrial(WireRequest):
 
     model_config = example('{"model": "ollama:qwen3"}')
 
-    model: Line
+    model: http.Line
     """What it is chosen by, as provider:model."""
 
 
@@ -325,7 +305,7 @@ class ServerGiven(WireRequest):
 class ServerAdded(ServerGiven):
     """A model server to remember."""
 
-    model: str = Field(default="", max_length=300, pattern=PLAIN)
+    model: str = Field(default="", max_length=300, pattern=http.PLAIN)
     """The model of it to ask from now on, if any."""
 
 
@@ -336,7 +316,7 @@ class ServerTried(derived(ServerTrial, without=("status",))):
 class PullRequest(WireRequest):
     """The model to fetch."""
 
-    name: str = Field(default="", max_length=100, pattern=PLAIN)
+    name: str = Field(default="", max_length=100, pattern=http.PLAIN)
     """As GET /api/models names it; the small one to begin with unless given."""
 
 
@@ -471,13 +451,13 @@ class ModelRoutes(Routes, tag="models"):
         )
 
     @route("PUT /api/models/keys/{provider}")
-    async def give_key(self, _: Administering, provider: Key, given: KeyGiven) -> KeyResponse:
+    async def give_key(self, _: Administering, provider: http.Key, given: KeyGiven) -> KeyResponse:
         """Keep a provider's key in the home's .env file; it is in force at once."""
         await self._switching.give_key(provider, given.key)
         return KeyResponse(provider=provider, has_key=True)
 
     @route("DELETE /api/models/keys/{provider}")
-    async def remove_key(self, _: Administering, provider: Key) -> KeyResponse:
+    async def remove_key(self, _: Administering, provider: http.Key) -> KeyResponse:
         """Remove a provider's key from the home's .env file."""
         await self._switching.give_key(provider, None)
         return KeyResponse(provider=provider, has_key=False)

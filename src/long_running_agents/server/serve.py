@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import json
 import logging
 import os
 import resource
@@ -11,7 +10,7 @@ import socket
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Collection, Generator
 from http import HTTPStatus
-from typing import Any, Self, cast
+from typing import Any, cast
 
 import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -29,6 +28,7 @@ from long_running_agents.server import server_file
 from long_running_agents.server.asgi import create_app
 from long_running_agents.server.auth import PEER, PeerCredentials, Tokens, can_be_known
 from long_running_agents.server.connections import Connections, share
+from long_running_agents.server.errors import ErrorBody
 from long_running_agents.server.guard import Authenticator
 from long_running_agents.server.hosts import neighbourhood
 from long_running_agents.store.backups import back_up_daily
@@ -41,10 +41,7 @@ _SLOWEST = 10.0
 
 def _refusal(status: HTTPStatus, code: str, message: str) -> bytes:
     """A whole response in the one shape, for those who have not got as far as a route."""
-    none: list[str] = []
-    body = json.dumps(
-        {"type": "error", "code": code, "message": message, "hint": "", "fields": none}
-    )
+    body = ErrorBody(code=code, message=message).model_dump_json()
     return (
         f"HTTP/1.1 {status.value} {status.phrase}\r\ncontent-type: application/json\r\n"
         f"content-length: {len(body)}\r\nconnection: close\r\n\r\n{body}"
@@ -317,16 +314,15 @@ def _server(app: App, clock: Clock, control: str, make: MakeApp) -> "_Server":
 
 
 async def _until(stop: asyncio.Event, server: uvicorn.Server, listener: socket.socket) -> None:
-    stopping = asyncio.create_task(_stop(server, stop))
+    async def leave() -> None:
+        await stop.wait()
+        server.should_exit = True
+
+    leaving = asyncio.create_task(leave())
     try:
         await server.serve(sockets=[listener])
     finally:
-        stopping.cancel()
-
-
-async def _stop(server: uvicorn.Server, stop: asyncio.Event) -> None:
-    await stop.wait()
-    server.should_exit = True
+        leaving.cancel()
 
 
 class _Server(uvicorn.Server):
@@ -380,25 +376,21 @@ def _reachable(host: str) -> str:
 _INTERRUPTED = 130
 
 
-class Interrupts:
-    """Ctrl-C and the request to terminate: the first one asks, the second leaves at once."""
+@contextlib.contextmanager
+def interrupts() -> Generator[asyncio.Event]:
+    """Hear Ctrl-C and the request to terminate: the first one asks, the second leaves at once."""
+    asked, loop = asyncio.Event(), asyncio.get_running_loop()
 
-    def __init__(self) -> None:
-        self.asked = asyncio.Event()
-
-    def __enter__(self) -> Self:
-        loop = asyncio.get_running_loop()
-        for each in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(each, self._heard)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        loop = asyncio.get_running_loop()
-        for each in (signal.SIGINT, signal.SIGTERM):
-            loop.remove_signal_handler(each)
-
-    def _heard(self) -> None:
-        if self.asked.is_set():
+    def heard() -> None:
+        if asked.is_set():
             # As safe as any other death: what has to survive is on the disk.
             os._exit(_INTERRUPTED)
-        self.asked.set()
+        asked.set()
+
+    for each in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(each, heard)
+    try:
+        yield asked
+    finally:
+        for each in (signal.SIGINT, signal.SIGTERM):
+            loop.remove_signal_handler(each)

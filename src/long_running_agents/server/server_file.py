@@ -15,10 +15,10 @@ from contextlib import ExitStack, asynccontextmanager, contextmanager
 from dataclasses import asdict, dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
 from long_running_agents.domain.auth import new_secret
-from long_running_agents.errors import StorageFailed, file_hint
+from long_running_agents.errors import storing
 from long_running_agents.home import Home
 
 if TYPE_CHECKING:
@@ -45,15 +45,8 @@ def running(home: Home) -> ServerFile | None:
     A file that a dead server left behind counts for nothing: the lock on the home tells.
     """
     try:
-        found: object = json.loads(home.server.read_text(encoding="utf-8"))
-        fields = cast("dict[str, Any]", found)
-        presence = ServerFile(
-            int(fields["pid"]),
-            str(fields["address"]),
-            str(fields["secret"]),
-            str(fields.get("socket", "")),
-        )
-    except (OSError, ValueError, KeyError, TypeError):
+        presence = ServerFile(**json.loads(home.server.read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):
         return None
     return presence if home.owner() == presence.pid else None
 
@@ -62,26 +55,17 @@ def running(home: Home) -> ServerFile | None:
 def announced(home: Home, address: str, secret: str, socket: str = "") -> Generator[ServerFile]:
     """Tell the person's own programs about this server while inside."""
     presence = ServerFile(os.getpid(), address, secret, socket)
-    try:
-        _write(home, presence)
-    except OSError as error:
-        raise StorageFailed(
-            f"{home.server} cannot be written: {error.strerror}.",
-            hint=file_hint(error, "Check its permissions."),
-        ) from error
+    with storing(home.server, "Check its permissions."):
+        unfinished = home.server.with_suffix(".part")
+        unfinished.unlink(missing_ok=True)
+        handle = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            json.dump(asdict(presence), file)
+        unfinished.replace(home.server)
     try:
         yield presence
     finally:
         home.server.unlink(missing_ok=True)
-
-
-def _write(home: Home, presence: ServerFile) -> None:
-    unfinished = home.server.with_suffix(".part")
-    unfinished.unlink(missing_ok=True)
-    handle = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
-        json.dump(asdict(presence), file)
-    unfinished.replace(home.server)
 
 
 log = logging.getLogger(__name__)

@@ -3,16 +3,12 @@
 import asyncio
 from abc import ABC, abstractmethod
 from collections import deque
+from contextlib import suppress
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
-from starlette.websockets import (
-    WebSocket,
-    WebSocketDisconnect,
-    WebSocketDisconnected,
-    WebSocketState,
-)
+from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketDisconnected
 
 from long_running_agents.agent.hub import PAGE
 from long_running_agents.agent.turns import TurnService
@@ -37,6 +33,7 @@ _MOST_REPLIES = 1000
 
 After = Annotated[int | None, Query(ge=0, le=2**53)]
 REFUSED, TOO_MUCH = 4403, 1008
+"""Why a socket is closed; one that was never opened shows its client the status of a response."""
 _LEFT = (WebSocketDisconnect, WebSocketDisconnected)
 """How it is told that a client has left, to whoever reads and to whoever writes."""
 
@@ -69,28 +66,14 @@ class SetMode(_Frame):
     mode: Annotated[Mode, Field(strict=False)]
 
 
-class Clear(_Frame):
-    """Let the model begin anew."""
+class PlainFrame(_Frame):
+    """What takes no more than a word.
 
-    type: Literal["clear"] = "clear"
+    clear lets the model begin anew, ping asks whether anybody is there, stop stops the turn that
+    runs, and retry lets the last turn go on from where it failed, was stopped or ran out.
+    """
 
-
-class Ping(_Frame):
-    """Ask whether anybody is there."""
-
-    type: Literal["ping"] = "ping"
-
-
-class Stop(_Frame):
-    """Stop the turn that runs."""
-
-    type: Literal["stop"] = "stop"
-
-
-class Retry(_Frame):
-    """Let the last turn go on from where it failed, was stopped or ran out."""
-
-    type: Literal["retry"] = "retry"
+    type: Literal["clear", "ping", "stop", "retry"]
 
 
 class ApprovalResponse(_Frame):
@@ -103,16 +86,10 @@ class ApprovalResponse(_Frame):
     lasting: Annotated[GrantDuration, Field(strict=False)] = GrantDuration.ONCE
 
 
-class ApprovePlan(_Frame):
-    """Let a plan be carried out."""
+class PlanAnswer(_Frame):
+    """Let a plan be carried out, or ask for another."""
 
-    type: Literal["approve_plan"] = "approve_plan"
-
-
-class RevisePlan(_Frame):
-    """Ask for another plan."""
-
-    type: Literal["revise_plan"] = "revise_plan"
+    type: Literal["approve_plan", "revise_plan"]
     feedback: Annotated[str, Field(max_length=LONGEST)] = ""
 
 
@@ -124,16 +101,7 @@ class Resume(_Frame):
 
 
 Incoming = Annotated[
-    SendMessage
-    | SetMode
-    | Clear
-    | Ping
-    | Stop
-    | Retry
-    | ApprovalResponse
-    | ApprovePlan
-    | RevisePlan
-    | Resume,
+    SendMessage | SetMode | PlainFrame | ApprovalResponse | PlanAnswer | Resume,
     Field(discriminator="type"),
 ]
 
@@ -169,12 +137,14 @@ class Sockets:
         """Hear a session, and talk in it."""
         try:
             caller = check(caller_of(socket), TokenScope.READ)
-            key = caller.key(accept_session(session_id))
-            known = await self._last(caller, key)
+            key, known = caller.key(accept_session(session_id)), 0
+            # One that has not begun is like another's.
+            with suppress(NotFound):
+                known = await self._app.sessions.of(caller.owner).last_event(key)
         except LraError as error:
-            await _refuse(socket, error)
+            await socket.close(REFUSED, error.message)
             return
-        await socket.accept(subprotocol=_subprotocol(socket))
+        await socket.accept()
         begin = known if after is None else after
         await SessionSocket(socket, self._app, self._switching, caller, key, begin).run()
 
@@ -183,17 +153,10 @@ class Sockets:
         try:
             caller = check(caller_of(socket), TokenScope.READ)
         except LraError as error:
-            await _refuse(socket, error)
+            await socket.close(REFUSED, error.message)
             return
-        await socket.accept(subprotocol=_subprotocol(socket))
+        await socket.accept()
         await ActivitySocket(socket, self._app.turns.of(caller.owner)).run()
-
-    async def _last(self, caller: Caller, session_id: SessionId) -> int:
-        """The newest event of a session; 0 for one that has not begun, and for another's."""
-        try:
-            return await self._app.sessions.of(caller.owner).last_event(session_id)
-        except NotFound:
-            return 0
 
 
 class SocketPipe(ABC):
@@ -293,7 +256,7 @@ class SessionSocket(SocketPipe):
     async def understood(self, text: str) -> None:
         """Do what a client asks for."""
         asked = read_frame(text)
-        if not isinstance(asked, Ping | Resume):
+        if asked.type not in ("ping", "resume"):
             scope = TokenScope.APPROVE if isinstance(asked, ApprovalResponse) else TokenScope.CHAT
             check(self._caller, scope)
         await self._do(asked)
@@ -303,7 +266,7 @@ class SessionSocket(SocketPipe):
         match asked:
             case SendMessage():
                 await self._start(asked)
-            case Stop():
+            case PlainFrame(type="stop"):
                 if await self._turns.stop(key) is None:
                     raise Busy("Nothing is running.")
             case ApprovalResponse():
@@ -313,19 +276,22 @@ class SessionSocket(SocketPipe):
                     reason=asked.reason,
                     lasting=asked.lasting,
                 )
-            case Resume():
-                self._resume(asked.after)
+            case Resume(after=after):
+                # What was missed before this window began to listen, each event once.
+                if after < self._floor:
+                    self._missed_after, self._upto, self._floor = after, self._floor, after
+                    self._news.set()
             case SetMode():
                 await self._sessions.ensure(key)
                 await self._sessions.set_mode(key, asked.mode)
-            case Clear():
+            case PlainFrame(type="clear"):
                 await self._sessions.ensure(key)
                 await self._sessions.clear(key)
-            case Retry():
+            case PlainFrame(type="retry"):
                 await self._turns.retry(key)
-            case ApprovePlan() | RevisePlan():
+            case PlanAnswer():
                 raise Busy("No plan waits for an answer.")
-            case Ping():
+            case PlainFrame():
                 self.reply(aside_json("pong"))
 
     async def _start(self, asked: SendMessage) -> None:
@@ -334,12 +300,6 @@ class SessionSocket(SocketPipe):
         shown = await attached(self._app, self._caller.owner, asked.content)
         terms = Terms(mode=asked.mode, key=asked.key, pictures=shown, steer=asked.steer)
         await self._turns.start(self._session_id, asked.content, model=model, terms=terms)
-
-    def _resume(self, after: int) -> None:
-        """Send what was missed before this window began to listen, each event once."""
-        if after < self._floor:
-            self._missed_after, self._upto, self._floor = after, self._floor, after
-            self._news.set()
 
     async def _next_missed(self) -> EventEnvelope | None:
         if not self._missed and self._missed_after < self._upto:
@@ -366,18 +326,6 @@ class ActivitySocket(SocketPipe):
 
     async def understood(self, text: str) -> None:
         """Answer a ping; there is nothing else to ask for."""
-        if not isinstance(read_frame(text), Ping):
+        if read_frame(text).type != "ping":
             raise UsageError("Here one can only listen.", hint="Talk at /ws/{session_id}.")
         self.reply(aside_json("pong"))
-
-
-async def _refuse(socket: WebSocket, error: LraError) -> None:
-    """Close a socket that was never opened: the client sees the status of a response."""
-    if socket.client_state is WebSocketState.CONNECTING:
-        await socket.close(REFUSED, error.message)
-
-
-def _subprotocol(socket: WebSocket) -> str | None:
-    """The name of our protocol, if the client speaks of any; never the token beside it."""
-    offered: list[str] = socket.scope.get("subprotocols", [])
-    return "lra" if "lra" in offered else None

@@ -4,7 +4,7 @@ import asyncio
 import re
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from email.message import Message
 
 import httpx2
@@ -83,24 +83,13 @@ class Web:
                 f"{url} is a PDF of more than {self.fetcher.limits.size} bytes.",
                 hint="Raise web.max_bytes to read it.",
             )
-        converted = await self.converter.convert(
-            answer.body, media_type=media_type, charset=charset, url=fetched.url
-        )
-        notes = list(converted["notes"])
+        page = await self._page(url, fetched.url, answer.status, answer.body, media_type, charset)
+        notes = list(page.notes)
         if answer.cut:
             notes.append(f"Only the first {self.fetcher.limits.size} bytes were taken.")
-        if not converted["text"] and media_type == "text/html":
+        if not page.text and media_type == "text/html":
             notes.append("There is no text in it; web_fetch_js may show more.")
-        return WebPage(
-            url=url,
-            final_url=fetched.url,
-            status=answer.status,
-            media_type=media_type,
-            title=converted["title"],
-            text=converted["text"],
-            fetched_at=self.clock.now(),
-            notes=tuple(notes),
-        )
+        return replace(page, notes=tuple(notes))
 
     async def _rendered(self, url: str, reading: Reading) -> WebPage:
         try:
@@ -109,21 +98,25 @@ class Web:
         except TimeoutError as error:
             raise Unavailable(f"{url} did not answer in time.") from error
         shown = await self.browser.render(url, stealth=reading == "stealth")
+        body = shown.html.encode("utf-8", "replace")
+        page = await self._page(url, shown.url, shown.status, body, "text/html", "utf-8")
+        return replace(page, notes=(*shown.notes, *page.notes))
+
+    async def _page(
+        self, url: str, led_to: str, status: int, body: bytes, media_type: str, charset: str
+    ) -> WebPage:
         converted = await self.converter.convert(
-            shown.html.encode("utf-8", "replace"),
-            media_type="text/html",
-            charset="utf-8",
-            url=shown.url,
+            body, media_type=media_type, charset=charset, url=led_to
         )
         return WebPage(
             url=url,
-            final_url=shown.url,
-            status=shown.status,
-            media_type="text/html",
+            final_url=led_to,
+            status=status,
+            media_type=media_type,
             title=converted["title"],
             text=converted["text"],
             fetched_at=self.clock.now(),
-            notes=(*shown.notes, *converted["notes"]),
+            notes=tuple(converted["notes"]),
         )
 
 

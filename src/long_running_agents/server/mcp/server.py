@@ -63,6 +63,7 @@ def server_of(
 ) -> Server[Any]:
     """A server of the protocol."""
     offered = {offer.name: offer for offer in OFFERS}
+    schemas = {offer.name: offer.arguments.model_json_schema() for offer in OFFERS}
 
     async def listed(ctx: Context, params: PaginatedRequestParams | None) -> ListToolsResult:
         del params
@@ -94,14 +95,10 @@ def server_of(
         version=__version__,
         title=agent.name,
         instructions=_INSTRUCTIONS,
-        get_tool_input_schema=lambda name: _schema(offered.get(name)),
+        get_tool_input_schema=schemas.get,
         on_list_tools=listed,
         on_call_tool=called,
     )
-
-
-def _schema(offer: McpTool | None) -> dict[str, Any] | None:
-    return None if offer is None else offer.arguments.model_json_schema()
 
 
 def _tool(offer: McpTool) -> Tool:

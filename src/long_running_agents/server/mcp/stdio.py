@@ -44,23 +44,17 @@ Lines = asyncio.Queue[bytes | None]
 
 async def talk(agent: McpAgentApi, clock: Clock, stop: asyncio.Event) -> None:
     """Serve one client until stdin ends, or until it is time to leave."""
-    left = False
-
-    def leave() -> None:
-        nonlocal left
-        left = True
-
-    caller = Caller(owner=agent.owner)
-    server = server_of(agent, clock, lambda _: caller, lambda: left)
+    left, caller = asyncio.Event(), Caller(owner=agent.owner)
+    server = server_of(agent, clock, lambda _: caller, left.is_set)
     with _claimed() as (stdin, stdout):
-        async with _wire(stdin, stdout, leave) as (received, sent):
+        async with _wire(stdin, stdout, left.set) as (received, sent):
             options = server.create_initialization_options()
             running = asyncio.create_task(server.run(received, sent, options))
             stopping = asyncio.create_task(stop.wait())
             try:
                 await asyncio.wait({running, stopping}, return_when=asyncio.FIRST_COMPLETED)
             finally:
-                leave()
+                left.set()
                 running.cancel()
                 stopping.cancel()
                 await asyncio.wait({running, stopping})

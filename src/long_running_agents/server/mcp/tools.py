@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, Literal, cast, get_args, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_type_hints
 
 import anyio
 from pydantic import AliasPath, BeforeValidator, ConfigDict, Field
@@ -316,13 +316,7 @@ async def _followed(
 
 
 def _answer(turn: Turn, questions: Sequence[str]) -> McpAnswer:
-    return McpAnswer(
-        answer=turn.answer,
-        session_id=turn.session_id,
-        turn_id=turn.id,
-        status=cast("Literal['done', 'waiting', 'stopped', 'limited']", turn.status.value),
-        waits_for=tuple(questions),
-    )
+    return McpAnswer.of(turn, turn_id=turn.id, waits_for=tuple(questions))
 
 
 async def _hear(agent: McpAgentApi, turn: Turn, after: int, report: Report) -> Event:

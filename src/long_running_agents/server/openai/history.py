@@ -49,34 +49,6 @@ class AdoptedExchange(NamedTuple):
     answered: str
 
 
-def adopt(
-    tx: Transaction,
-    key: SessionId,
-    owner: str,
-    exchanges: Sequence[AdoptedExchange],
-    now: datetime,
-) -> Session:
-    """Begin a session with exchanges from elsewhere, of which there is at least one.
-
-    Nothing is rung: it did not happen here, or now.
-    """
-    session = Session(
-        id=key,
-        # Named after what is said next: what a client tells first is often its own set-up.
-        title=UNTITLED,
-        mode=Mode.BOUNDED,
-        model=None,
-        created_at=now,
-        updated_at=now,
-        owner=owner,
-        origin=SessionOrigin.OPENAI,
-    )
-    sessions.create(tx, session)
-    for exchange in exchanges:
-        _adopt(tx, session, exchange, now)
-    return session
-
-
 def _adopt(tx: Transaction, session: Session, exchange: AdoptedExchange, now: datetime) -> None:
     turn = Turn(
         id=TurnId(new_id("turn", now)),
@@ -180,10 +152,9 @@ class ConversationService:
 
         return await self._database.read(work)
 
-    async def told(self, turn: Turn, after: int) -> Sequence[EventEnvelope]:
-        """A turn's events after a number."""
-        found = await self._database.read(lambda tx: events.of_turn(tx, turn.id))
-        return [recorded for recorded in found if recorded.seq > after]
+    async def told(self, turn: Turn) -> Sequence[EventEnvelope]:
+        """A turn's events."""
+        return await self._database.read(lambda tx: events.of_turn(tx, turn.id))
 
     async def since(self, turn: Turn, step: int) -> tuple[str, Sequence[ToolCallRecord]]:
         """What a turn said after a step, up to the next calls for its client, and those."""
@@ -207,10 +178,30 @@ class ConversationService:
 
         return await self._database.read(work)
 
-    async def adopt(self, exchanges: Sequence[AdoptedExchange], key: SessionId) -> Session:
-        """Begin a session with what was said elsewhere."""
+    async def adopt(self, exchanges: Sequence[AdoptedExchange], key: SessionId) -> None:
+        """Begin a session with exchanges from elsewhere, of which there is at least one.
+
+        Nothing is rung: it did not happen here, or now.
+        """
         now = self._clock.now()
-        return await self._database.write(lambda tx: adopt(tx, key, self._owner, exchanges, now))
+        session = Session(
+            id=key,
+            # Named after what is said next: what a client tells first is often its own set-up.
+            title=UNTITLED,
+            mode=Mode.BOUNDED,
+            model=None,
+            created_at=now,
+            updated_at=now,
+            owner=self._owner,
+            origin=SessionOrigin.OPENAI,
+        )
+
+        def work(tx: Transaction) -> None:
+            sessions.create(tx, session)
+            for exchange in exchanges:
+                _adopt(tx, session, exchange, now)
+
+        await self._database.write(work)
 
 
 def _is_last(tx: Transaction, turn: Turn) -> bool:

@@ -251,8 +251,7 @@ class CompletionRenderer:
                 continue
             error = piece if isinstance(piece, LraError) else failure_of(piece)
             if error is not None:
-                body = ErrorBody(code=error.code, message=error.message, hint=error.hint)
-                yield event(openai_error(error.http_status, body))
+                yield event(openai_error(error.http_status, ErrorBody.of(error)))
                 return
             if isinstance(piece, TurnAtRest):
                 for chunk in self.ending(piece.calls, finish_of(piece), piece.turn.spent):

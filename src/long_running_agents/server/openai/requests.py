@@ -197,13 +197,7 @@ def session_named(
     return header or named or (metadata.session_id if metadata else None)
 
 
-_ROLES = {
-    "developer": SpeakerRole.SYSTEM,
-    "system": SpeakerRole.SYSTEM,
-    "user": SpeakerRole.USER,
-    "assistant": SpeakerRole.ASSISTANT,
-    "tool": SpeakerRole.TOOL,
-}
+_ROLES = {"developer": SpeakerRole.SYSTEM, **{str(role): role for role in SpeakerRole}}
 
 
 class CallMade(BaseModel):

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Header, Request
-from fastapi import Request as HttpRequest
+from fastapi import Depends, Header, Request
 from fastapi.responses import JSONResponse, Response, StreamingResponse
 from pydantic import BaseModel
 
@@ -30,7 +29,7 @@ from long_running_agents.models import names
 from long_running_agents.models.chat_protocol import Completion
 from long_running_agents.server.auth import Chatting
 from long_running_agents.server.errors import OPENAI_ERRORS
-from long_running_agents.server.http import JsonRoute
+from long_running_agents.server.http import Routes, ServerContext, route
 from long_running_agents.server.openai import history
 from long_running_agents.server.openai.history import (
     ConversationRequest,
@@ -56,16 +55,15 @@ ALWAYS = "lra"
 """A name that the agent has in every home."""
 
 
-def agent_names(loaded: LoadedSettings) -> list[str]:
+def agent_names(loaded: LoadedSettings) -> tuple[str, ...]:
     """What the agent itself is called."""
-    return list(dict.fromkeys([loaded.settings.agent.name, ALWAYS]))
+    return loaded.settings.agent.name, ALWAYS
 
 
 def model_names(loaded: LoadedSettings) -> list[str]:
     """The models that anybody may ask for: those of the settings."""
     chosen = loaded.settings.agent.model
-    known = [names.configured_name(chosen), *chosen.fallback]
-    return list(dict.fromkeys(name for name in known if name))
+    return [name for name in (names.configured_name(chosen), *chosen.fallback) if name]
 
 
 def listed(loaded: LoadedSettings) -> Sequence[str]:
@@ -134,13 +132,10 @@ class OpenAIAgentApi:
 
     async def response(self, name: str) -> tuple[Turn, int]:
         """The turn that a response is of, and how far that had come before it."""
-        named = _RESPONSE.fullmatch(name)
-        if named is None:
-            raise NotFound(f"No response {name!r}.")
-        try:
-            return await self._turns.get(TurnId(named[1])), int(named[2])
-        except NotFound as error:
-            raise NotFound(f"No response {name!r}.") from error
+        with suppress(NotFound):
+            if named := _RESPONSE.fullmatch(name):
+                return await self._turns.get(TurnId(named[1])), int(named[2])
+        raise NotFound(f"No response {name!r}.")
 
     async def now(self, name: str) -> TurnAtRest:
         """A response as it stands now, whether the turn has come to rest or not."""
@@ -203,7 +198,7 @@ class OpenAIConversation(OpenAIAgentApi):
         )
         return await self._start(session, words, model, terms)
 
-    def client(self, http: HttpRequest, following: TurnStream) -> OpenAIClient:
+    def client(self, http: Request, following: TurnStream) -> OpenAIClient:
         """Whoever is at the other end, and what is done for them."""
 
         async def leave() -> None:
@@ -254,17 +249,18 @@ class OpenAIConversation(OpenAIAgentApi):
         if new.before and (known := await conversations.find(digest(new.before))):
             return known.session_id
         if told := exchanges(new.before):
-            return (await conversations.adopt(told, made_up)).id
+            await conversations.adopt(told, made_up)
+            return made_up
         return self._of_user() or made_up
-
-    def _key(self, name: str) -> SessionId:
-        return self._caller.key(ids.session_id(name))
 
     def _of_user(self) -> SessionId | None:
         """The session that a client's user names, if it can be the name of one."""
         with suppress(UsageError):
             return self._key(self._request.user or "")
         return None
+
+    def _key(self, name: str) -> SessionId:
+        return self._caller.key(ids.session_id(name))
 
     async def _after(self, previous: Turn) -> SessionId:
         """The session of a response; if that went on since, a copy up to there."""
@@ -324,33 +320,23 @@ class ModelObjects(BaseModel):
     data: list[ModelObject]
 
 
-class OpenAIRoutes:
+class OpenAIRoutes(Routes, tag="openai", responses=OPENAI_ERRORS):
     """Conversations with the agent, the chores of front ends, and the names that can be asked."""
 
-    def __init__(self, app: App, clock: Clock) -> None:
-        self._app = app
-        self._clock = clock
+    def __init__(self, context: ServerContext) -> None:
+        super().__init__(context)
+        app, clock = self._app, self._clock
         self._created = int(clock.now().timestamp())
         self._line = SseWriter(clock)
 
-    def router(self) -> APIRouter:
-        """What can be asked."""
-        router = APIRouter(tags=["openai"], responses=OPENAI_ERRORS, route_class=JsonRoute)
-        router.get("/v1/models")(self.models)
-        router.get("/v1/models/{name:path}")(self.model)
-        router.post("/v1/chat/completions", response_model=None)(self.complete)
-        router.post("/v1/responses", response_model=None)(self.respond)
-        router.get("/v1/responses/{name}", response_model=None)(self.response)
-        return router
-
-    async def models(self, caller: Chatting) -> ModelObjects:
+    @route("GET /v1/models")
+    async def models(self, _: Chatting) -> ModelObjects:
         """List what can be asked: the agent first, then its models."""
-        del caller
         return ModelObjects(data=self._cards())
 
-    async def model(self, name: str, caller: Chatting) -> ModelObject:
+    @route("GET /v1/models/{name:path}")
+    async def model(self, name: str, _: Chatting) -> ModelObject:
         """Look one up."""
-        del caller
         for card in self._cards():
             if card.id == name:
                 return card
@@ -359,6 +345,7 @@ class OpenAIRoutes:
     def _cards(self) -> list[ModelObject]:
         return [ModelObject(id=name, created=self._created) for name in listed(self._app.loaded)]
 
+    @route("POST /v1/chat/completions", response_model=None)
     async def complete(
         self, body: CompletionRequest, http: Request, caller: Chatting, manner: Mannered
     ) -> Response:
@@ -394,18 +381,7 @@ class OpenAIRoutes:
             return StreamingResponse(chunks, media_type="text/event-stream")
         return JSONResponse(completion.message({"content": done.text}, "stop", spent))
 
-    async def response(self, name: str, caller: Chatting) -> Response:
-        """Look a response up. What it used is not known any more."""
-        rest = await OpenAIAgentApi(self._app, self._clock, caller).now(name)
-        answer = ResponseRenderer(
-            id=name,
-            created=int(rest.turn.created_at.timestamp()),
-            model=rest.turn.model or ALWAYS,
-            before=rest.turn.spent,
-            form=brought(rest.turn.client_tools).form,
-        )
-        return JSONResponse(answer.standing(rest))
-
+    @route("POST /v1/responses", response_model=None)
     async def respond(
         self, body: ResponsesRequest, http: Request, caller: Chatting, manner: Mannered
     ) -> Response:
@@ -423,6 +399,19 @@ class OpenAIRoutes:
         )
         client = conversation.client(http, following)
         return await self._line.answered(client, following, answer, stream=asked.stream)
+
+    @route("GET /v1/responses/{name}", response_model=None)
+    async def response(self, name: str, caller: Chatting) -> Response:
+        """Look a response up. What it used is not known any more."""
+        rest = await OpenAIAgentApi(self._app, self._clock, caller).now(name)
+        answer = ResponseRenderer(
+            id=name,
+            created=int(rest.turn.created_at.timestamp()),
+            model=rest.turn.model or ALWAYS,
+            before=rest.turn.spent,
+            form=brought(rest.turn.client_tools).form,
+        )
+        return JSONResponse(answer.standing(rest))
 
 
 def _renderer(

@@ -216,9 +216,8 @@ class TurnStream:
         return self._sayer.fact(event)
 
     async def _catch_up(self) -> Iterator[str]:
-        told = await self._conversations.told(self.turn, self._seen)
-        said = [self._fact(recorded.seq, recorded.event) for recorded in told]
-        return filter(None, said)
+        told = await self._conversations.told(self.turn)
+        return filter(None, [self._fact(recorded.seq, recorded.event) for recorded in told])
 
     async def _resting(self) -> Resting:
         while True:

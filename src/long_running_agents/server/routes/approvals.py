@@ -14,17 +14,9 @@ from long_running_agents.domain.ids import ApprovalId, GrantId, SessionId, TurnI
 from long_running_agents.domain.policy import Judgement
 from long_running_agents.domain.rule import MOST_TOKENS, PinnedRule, RuleId, RuleState
 from long_running_agents.errors import UsageError
+from long_running_agents.server import http
 from long_running_agents.server.auth import Approving, Reading
-from long_running_agents.server.http import (
-    ID,
-    SESSION_ID,
-    Key,
-    Limit,
-    Number,
-    OneSession,
-    Routes,
-    route,
-)
+from long_running_agents.server.http import Routes, route
 from long_running_agents.server.wire import WireRequest, WireResponse, derived, example
 
 
@@ -114,14 +106,13 @@ class ApprovalRoutes(Routes, tag="approvals"):
     """What a person decides about calls."""
 
     @route("GET /api/approvals")
-    async def list_open(self, caller: Reading, session_id: OneSession = None) -> ApprovalList:
+    async def list_open(self, caller: Reading, session_id: http.OneSession = None) -> ApprovalList:
         """List calls that wait for an answer."""
-        found = await self._of(caller).open_questions(session_id)
-        return ApprovalList(approvals=[ApprovalView.of(each) for each in found])
+        return ApprovalList.of({"approvals": await self._of(caller).open_questions(session_id)})
 
     @route("GET /api/approvals/log")
     async def log(
-        self, caller: Reading, session_id: OneSession = None, limit: Limit = 50
+        self, caller: Reading, session_id: http.OneSession = None, limit: http.Limit = 50
     ) -> JudgementList:
         """Show what was decided about calls, why, and by whom."""
         found = await self._of(caller).log(limit=limit, session_id=session_id)
@@ -129,7 +120,7 @@ class ApprovalRoutes(Routes, tag="approvals"):
 
     @route("POST /api/approvals/{approval_id}")
     async def answer(
-        self, caller: Approving, approval_id: Key, said: ApprovalAnswer
+        self, caller: Approving, approval_id: http.Key, said: ApprovalAnswer
     ) -> ApprovalView:
         """Let a call run, or refuse it; when it was the last open one, the turn goes on."""
         key = ApprovalId(approval_id)
@@ -145,17 +136,15 @@ class ApprovalRoutes(Routes, tag="approvals"):
         revoked: Annotated[bool, Query(description="Also those that were revoked.")] = False,
     ) -> GrantList:
         """List what was allowed for a session or for always."""
-        found = await self._of(caller).grants(revoked=revoked)
-        return GrantList(grants=[GrantResponse.of(each) for each in found])
+        return GrantList.of({"grants": await self._of(caller).grants(revoked=revoked)})
 
     @route("DELETE /api/grants/{grant_id}")
-    async def revoke(self, caller: Approving, grant_id: Key) -> GrantResponse:
+    async def revoke(self, caller: Approving, grant_id: http.Key) -> GrantResponse:
         """Take a grant back: the next such call asks again."""
         service = self._of(caller)
-        key = GrantId(grant_id)
-        await service.revoke(key)
+        await service.revoke(GrantId(grant_id))
         found = await service.grants(revoked=True)
-        return next(GrantResponse.of(each) for each in found if each.id == key)
+        return next(GrantResponse.of(each) for each in found if each.id == grant_id)
 
     def _of(self, caller: Caller) -> ApprovalService:
         return ApprovalService(self._app.database, self._clock, caller.owner)
@@ -190,9 +179,9 @@ class NewRule(WireRequest):
     model_config = example('{"text": "Never open evil.com.", "session_id": "my-session"}')
 
     text: str = Field(min_length=1, max_length=10_000)
-    session_id: SessionId | None = Field(default=None, pattern=SESSION_ID)
+    session_id: SessionId | None = Field(default=None, pattern=http.SESSION_ID)
     """The session it holds in; without one, it holds in all."""
-    turn_id: TurnId | None = Field(default=None, pattern=ID)
+    turn_id: TurnId | None = Field(default=None, pattern=http.ID)
     """The turn it was said in."""
     everywhere: bool = False
     """Whether it holds in all sessions, wherever it was said."""
@@ -216,7 +205,7 @@ class RuleRoutes(Routes, tag="rules"):
     async def list_all(
         self,
         caller: Reading,
-        session_id: OneSession = None,
+        session_id: http.OneSession = None,
         ended: Annotated[bool, Query(description="Also those that are over.")] = False,
     ) -> RuleList:
         """List pinned and suggested rules; with a session, those that it sees."""
@@ -231,7 +220,9 @@ class RuleRoutes(Routes, tag="rules"):
         return RuleResponse.of(await self._of(caller).pin(**dict(given)))
 
     @route("PATCH /api/rules/{rule_id}")
-    async def change(self, caller: Approving, rule_id: Number, said: RuleChange) -> RuleResponse:
+    async def change(
+        self, caller: Approving, rule_id: http.Number, said: RuleChange
+    ) -> RuleResponse:
         """Accept or dismiss a suggestion, lift a rule, or have it enforced."""
         return RuleResponse.of(await self._of(caller).change(RuleId(rule_id), **dict(said)))
 

@@ -22,7 +22,7 @@ from long_running_agents.server.auth import Chatting, Reading
 from long_running_agents.server.errors import ErrorBody, response
 from long_running_agents.server.http import Routes, attached, route
 from long_running_agents.server.routes.approvals import Input, Offered
-from long_running_agents.server.wire import LONGEST, ShownSession, derived, example
+from long_running_agents.server.wire import LONGEST, ShownSession, built, derived, example
 
 
 class PendingQuestion(
@@ -163,13 +163,7 @@ class ChatRoutes(Routes, tag="chat"):
             asked.message,
             attended=asked.attended,
             model=model,
-            terms=Terms(
-                mode=asked.mode,
-                key=key,
-                origin=asked.origin,
-                pictures=shown,
-                steer=asked.steer,
-            ),
+            terms=built(Terms, asked, key=key, pictures=shown),
         )
         if http.wants_stream(accept):
             return http.streamed(http.of_turn(turns, turn))
@@ -177,15 +171,8 @@ class ChatRoutes(Routes, tag="chat"):
             return JSONResponse(TurnShape.of(turn).model_dump(mode="json"), HTTPStatus.ACCEPTED)
         await turns.settled(turn.id)
         rest = await turns.rest(turn.id)
-        if isinstance(rest.closing, TurnFailed):
-            failed = rest.closing
-            body = FailedTurn(
-                code=failed.code,
-                message=failed.message,
-                hint=failed.hint,
-                session_id=session,
-                turn_id=turn.id,
-            )
+        if isinstance(failed := rest.closing, TurnFailed):
+            body = FailedTurn.of(failed, session_id=session, turn_id=turn.id)
             return response(kind_of(failed.code).http_status, body)
         return ChatResponse.of(rest.turn, **_rest(rest))
 

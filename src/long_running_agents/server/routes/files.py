@@ -5,7 +5,7 @@ import mimetypes
 import os
 import posixpath
 from collections.abc import AsyncGenerator
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from fnmatch import fnmatchcase
 from io import FileIO
 from typing import Annotated, Literal
@@ -17,12 +17,11 @@ from fastapi.responses import StreamingResponse
 from long_running_agents.app import App
 from long_running_agents.config.settings import ToolSettings
 from long_running_agents.domain.auth import Caller, TokenScope
-from long_running_agents.domain.redaction import Redactor
 from long_running_agents.domain.skill import SkillKind
 from long_running_agents.domain.workspace import is_instruction
 from long_running_agents.errors import Busy, NotFound
 from long_running_agents.home import workspace_of
-from long_running_agents.mcp.servers import McpServerState, McpServerStatus
+from long_running_agents.mcp.servers import McpServerStatus
 from long_running_agents.server import http
 from long_running_agents.server.auth import Administering, Chatting, Reading, check
 from long_running_agents.server.http import Documented, Routes, route
@@ -116,7 +115,8 @@ class FileRoutes(Routes, tag="files"):
         pieces = _pieces(file, about)
         # Before anything is said: one that is small and changes is refused in words.
         first = await anext(pieces, b"")
-        kind = _kind(path)
+        text = path.lower().endswith(_TEXTS)
+        kind = "text/plain" if text else mimetypes.guess_type(path)[0] or _BINARY
         shown = inline and kind in _SHOWN
         name = quote(posixpath.basename(path.rstrip("/")).encode("utf-8", "replace"))
         how = "inline" if shown else "attachment"
@@ -136,7 +136,9 @@ class FileRoutes(Routes, tag="files"):
         _check(caller, path)
         workspace, character = self._place(caller.owner, path), _is_character(path)
         content = await http.read(request, LARGEST_CHARACTER if character else LARGEST)
-        there = await asyncio.to_thread(_there, workspace, path)
+        there = False
+        with suppress(NotFound):
+            there = await asyncio.to_thread(workspace.size, path) >= 0
         await asyncio.to_thread(workspace.replace, path, content)
         inside = posixpath.normpath(relative(path))
         uploaded = [] if character else [(inside, taints.digest(content))]
@@ -176,20 +178,6 @@ def _check(caller: Caller, path: str) -> None:
     """What tells the agent what to do is changed by those who may change its settings."""
     if is_instruction(posixpath.normpath(relative(path))):
         check(caller, TokenScope.ADMIN)
-
-
-def _there(workspace: Workspace, path: str) -> bool:
-    try:
-        workspace.size(path)
-    except NotFound:
-        return False
-    return True
-
-
-def _kind(path: str) -> str:
-    if path.lower().endswith(_TEXTS):
-        return "text/plain"
-    return mimetypes.guess_type(path)[0] or _BINARY
 
 
 def _opened(workspace: Workspace, path: str) -> tuple[FileIO, os.stat_result]:
@@ -252,15 +240,9 @@ class ServerToolResponse(WireResponse):
     """Why it is not offered; empty when it is."""
 
 
-class McpServerResponse(WireResponse):
+class McpServerResponse(derived(McpServerStatus, without=("protocol", "listing"))):
     """An MCP server of mcp.json."""
 
-    name: str
-    where: str
-    """The program, or the address."""
-    state: McpServerState
-    reason: str
-    """Why it is not ready; empty when it is."""
     tools: list[ServerToolResponse]
 
 
@@ -276,9 +258,17 @@ class ToolRoutes(Routes, tag="tools"):
     @route("GET /api/tools")
     async def list_all(self, caller: Reading) -> ToolList:
         """List the tools that the model may call; idle MCP servers are started."""
-        tools, redact = self._app.settings.agent.tools, self._app.loaded.redact
-        found = await offered(self._app, caller.owner)
-        return ToolList(tools=[_told(each, tools, redact) for each in found])
+        settings, redact = self._app.settings.agent.tools, self._app.loaded.redact
+        tools = [
+            ToolResponse.of(
+                each,
+                kind=_KINDS.get(each.family, "built_in"),
+                description=redact(each.description),
+                approval=_approval(each, settings),
+            )
+            for each in await offered(self._app, caller.owner)
+        ]
+        return ToolList(tools=tools)
 
     @route("GET /api/mcp")
     async def servers(self, _: Administering) -> ServerList:
@@ -289,21 +279,16 @@ class ToolRoutes(Routes, tag="tools"):
 
     def _server(self, status: McpServerStatus) -> McpServerResponse:
         redact, listing = self._app.loaded.redact, status.listing
-        offered = [
+        tools = [
             ServerToolResponse(name=each.name, description=redact(each.description), refused="")
             for each in listing.offers
         ]
-        refused = [
+        tools += [
             ServerToolResponse(name=redact(each.tool), description="", refused=redact(each.reason))
             for each in listing.refused
         ]
-        return McpServerResponse(
-            name=status.name,
-            where=redact(status.where),
-            state=status.state,
-            reason=redact(status.reason),
-            tools=[*offered, *refused],
-        )
+        where, reason = redact(status.where), redact(status.reason)
+        return McpServerResponse.of(status, where=where, reason=reason, tools=tools)
 
 
 async def offered(app: App, owner: str) -> list[ListedTool]:
@@ -319,15 +304,6 @@ async def offered(app: App, owner: str) -> list[ListedTool]:
     if owner == app.settings.owner:
         found += [told(each, "mcp", enabled=True) for each in await definitions(app.servers)]
     return found
-
-
-def _told(known: ListedTool, settings: ToolSettings, redact: Redactor) -> ToolResponse:
-    return ToolResponse.of(
-        known,
-        kind=_KINDS.get(known.family, "built_in"),
-        description=redact(known.description),
-        approval=_approval(known, settings),
-    )
 
 
 def _approval(known: ListedTool, settings: ToolSettings) -> Literal["never", "sometimes", "always"]:

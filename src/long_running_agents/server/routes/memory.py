@@ -125,8 +125,8 @@ class MemoryWritten(WireResponse):
 class SimilarBody(ErrorBody):
     """Nothing was written, since something similar is known."""
 
+    # What is known; name one as `supersedes`, or send `keep_both`.
     memories: list[MemoryResponse]
-    """What is known; name one as ``supersedes``, or send ``keep_both``."""
 
 
 class Forget(WireRequest):
@@ -287,8 +287,7 @@ class MemoryRoutes(Routes, tag="memory"):
     @route("POST /api/memory/undo/{batch}")
     async def undo(self, caller: Chatting, batch: http.Key) -> MemoryRemembered:
         """Bring back what was forgotten together."""
-        back = await self._memories.undo(caller.owner, batch)
-        return MemoryRemembered(memories=[MemoryResponse.of(each) for each in back])
+        return MemoryRemembered.of({"memories": await self._memories.undo(caller.owner, batch)})
 
     @route("GET /api/memory/{number}")
     async def show(self, caller: Reading, number: http.Number) -> MemoryShown:
@@ -346,10 +345,9 @@ class MemoryRoutes(Routes, tag="memory"):
 
 def _told_memory(written: Written) -> MemoryWritten | JSONResponse:
     match written:
-        case Stored():
-            return MemoryWritten.of(written, status="stored")
-        case Merged():
-            return MemoryWritten.of(written, status="merged")
+        case Stored() | Merged():
+            status = "stored" if isinstance(written, Stored) else "merged"
+            return MemoryWritten.of(written, status=status)
         case Similar(known):
             body = SimilarBody(
                 code="similar",

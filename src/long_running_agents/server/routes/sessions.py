@@ -14,7 +14,6 @@ from long_running_agents.domain.compaction import Fold
 from long_running_agents.domain.ids import SessionId, TurnId, new_id, shown
 from long_running_agents.domain.session import (
     Mode,
-    Session,
     SessionOrigin,
     SessionPreview,
     Task,
@@ -66,11 +65,6 @@ class SessionResponse(
     model_config = example("""{"id": "my-session", "title": "Herons at the mill", "mode": "bounded",
       "model": null, "created_at": "2026-11-16T09:00:00Z", "updated_at": "2026-11-16T09:05:00Z",
       "turns": 2, "preview": "Two herons, both grey.", "forked_from": null, "origin": "own"}""")
-
-    @classmethod
-    def new(cls, session: Session) -> "SessionResponse":
-        """A session in which nothing was said yet."""
-        return cls.of(SessionPreview(session=session, turns=0, last_words=""))
 
 
 class SessionList(WireResponse):
@@ -242,7 +236,7 @@ class SessionRoutes(Routes, tag="sessions"):
         session = await self._sessions(caller).create(
             session_id=key, title=new.title, model=model, mode=new.mode
         )
-        return SessionResponse.new(session)
+        return SessionResponse.of(SessionPreview(session=session, turns=0, last_words=""))
 
     @route("POST /api/sessions/import", status_code=201, openapi_extra=_IMPORT)
     async def take_over(self, caller: Chatting, request: Request) -> SessionResponse:

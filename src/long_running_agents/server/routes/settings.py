@@ -126,7 +126,12 @@ class SettingRoutes(Routes, tag="settings"):
     async def change(self, _: Administering, change: SettingsChange) -> SettingsChanged:
         """Write settings to the config file; they are in force after a restart."""
         for key in change.values:
-            _check(key)
+            if key not in every_key():
+                hint = "GET /api/settings lists them."
+                raise NotFound(f"There is no setting {key[:100]!r}.", hint=hint)
+            if key not in CHANGEABLE:
+                hint = "Edit config.toml on the server's machine."
+                raise Denied(f"{key} cannot be changed from outside.", hint=hint)
         _validate(self._app.settings, change.values)
         sections: dict[str, dict[str, Any]] = {}
         for key, value in change.values.items():
@@ -168,16 +173,6 @@ def _description(key: str) -> str:
     for section in sections:
         model = cast("type[BaseModel]", model.model_fields[section].annotation)
     return meanings(model).get(name, "")
-
-
-def _check(key: str) -> None:
-    if key not in every_key():
-        raise NotFound(f"There is no setting {key[:100]!r}.", hint="GET /api/settings lists them.")
-    if key not in CHANGEABLE:
-        raise Denied(
-            f"{key} cannot be changed from outside.",
-            hint="Edit config.toml on the server's machine.",
-        )
 
 
 def _validate(settings: Settings, values: Mapping[str, JsonValue]) -> None:

@@ -126,21 +126,16 @@ class SkillDraftRequest(WireRequest):
 
     def draft(self, usual: SkillSettings) -> SkillDraft:
         """The draft that is meant, with what a call may use where nothing is said."""
+        timeout, memory = self.timeout or usual.timeout, self.memory or usual.memory
+        limits = SkillLimits(timeout=timeout, memory=memory)
         return built(
             SkillDraft,
             self,
             brought=SkillOrigin(origin=SkillCreator.PERSON),
             examples=tuple(each.example() for each in self.examples),
-            limits=self._limits(usual),
+            limits=limits if self.timeout or self.memory else None,
             allowed_imports=None if self.allowed_imports is None else tuple(self.allowed_imports),
             files=tuple(built(SkillFile, each) for each in self.files),
-        )
-
-    def _limits(self, usual: SkillSettings) -> SkillLimits | None:
-        if self.timeout is None and self.memory is None:
-            return None
-        return SkillLimits(
-            timeout=self.timeout or usual.timeout, memory=self.memory or usual.memory
         )
 
 
@@ -322,10 +317,9 @@ class SkillRoutes(Routes, tag="skills"):
     @route("POST /api/skills", status_code=201, responses=_REFUSED)
     async def create(self, caller: Approving, new: NewSkill) -> VersionResponse:
         """Review, try and keep a skill; the same again is the same version."""
-        version = await self._of(caller).create(
-            new.draft(self._usual), enable=new.enable, by=_actor(caller)
-        )
-        return VersionResponse.of(version)
+        library, draft = self._of(caller), self._draft(new)
+        made = await library.create(draft, enable=new.enable, by=_actor(caller))
+        return VersionResponse.of(made)
 
     @route("GET /api/skills/problems")
     async def problems(self, caller: Reading) -> ProblemList:
@@ -335,7 +329,7 @@ class SkillRoutes(Routes, tag="skills"):
     @route("POST /api/skills/review")
     async def review(self, caller: Approving, draft: SkillDraftRequest) -> SkillReviewed:
         """Review a draft and try it in a sandbox, and keep nothing."""
-        return SkillReviewed.both(*await self._of(caller).examine(draft.draft(self._usual)))
+        return SkillReviewed.both(*await self._of(caller).examine(self._draft(draft)))
 
     @route("GET /api/skills/export", response_class=Response, responses=_TEXT)
     async def export(self, caller: Reading, name: Names = []) -> Response:  # noqa: B006 - read only
@@ -428,9 +422,8 @@ class SkillRoutes(Routes, tag="skills"):
         """Try a version with some arguments, in a sandbox with an empty workspace."""
         return AttemptResponse.of(await self._of(caller).run(name, call.args, call.version))
 
-    @property
-    def _usual(self) -> SkillSettings:
-        return self._app.settings.agent.skills
+    def _draft(self, asked: SkillDraftRequest) -> SkillDraft:
+        return asked.draft(self._app.settings.agent.skills)
 
     def _of(self, caller: Caller) -> SkillLibrary:
         if self._app.workshop is None:

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 from importlib import resources
-from importlib.resources.abc import Traversable
 
 from fastapi import APIRouter, Request, Response
 
@@ -62,18 +61,15 @@ class Asset:
 class UiRoutes:
     """The page at the root, and what it loads."""
 
-    def __init__(self, folder: Traversable | None = None) -> None:
-        self._folder = folder
+    def __init__(self) -> None:
         self._known: dict[str, Asset] = {}
 
     def router(self) -> APIRouter:
         """What can be asked; none of it is a part of the API."""
         router = APIRouter(include_in_schema=False)
-        methods = ["GET", "HEAD"]
-        router.add_api_route("/", self.page, methods=methods)
-        router.add_api_route("/favicon.ico", self.icon, methods=methods)
-        router.add_api_route("/favicon.svg", self.icon, methods=methods)
-        router.add_api_route(f"{_ASSETS}{{name}}", self.asset, methods=methods)
+        asked = {"": self.page, "favicon.ico": self.icon, "favicon.svg": self.icon}
+        for path, answer in {**asked, "assets/{name}": self.asset}.items():
+            router.add_api_route(f"/{path}", answer, methods=["GET", "HEAD"])
         return router
 
     async def page(self, request: Request) -> Response:
@@ -99,7 +95,8 @@ class UiRoutes:
             "ETag": asset.tag,
             "Vary": "Accept-Encoding",
         }
-        if asset.tag in _tags(request.headers.get("if-none-match", "")):
+        known = request.headers.get("if-none-match", "").split(",")
+        if asset.tag in map(str.strip, known):
             return Response(status_code=HTTPStatus.NOT_MODIFIED, headers=headers)
         content = asset.content
         if asset.packed is not None and "gzip" in request.headers.get("accept-encoding", ""):
@@ -116,15 +113,11 @@ class UiRoutes:
         return self._known[name]
 
     def _read(self, name: str) -> bytes:
-        folder = self._folder or resources.files("long_running_agents.web") / "static"
+        folder = resources.files("long_running_agents.web") / "static"
         try:
             return folder.joinpath(*name.split("/")).read_bytes()
         except OSError:
             raise _missing() from None
-
-
-def _tags(text: str) -> set[str]:
-    return {tag.strip() for tag in text.split(",")}
 
 
 def _missing() -> NotFound:
