@@ -325,7 +325,7 @@ class OpenAIRoutes(Routes, tag="openai", responses=OPENAI_ERRORS):
 
     def __init__(self, context: ServerContext) -> None:
         super().__init__(context)
-        app, clock = self._app, self._clock
+        clock = self._clock
         self._created = int(clock.now().timestamp())
         self._line = SseWriter(clock)
 
