@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 
 import numpy as np
 import pytest
+from tests.embedder import FakeEmbedder
 from tests.unit.memory.shelter import ME, NOON, correct, fact, forget, found, turns
 from tests.unit.store.house import house
 
@@ -19,7 +20,7 @@ from long_running_agents.memory.chroma import ChromaIndex
 from long_running_agents.memory.embedding.base import unit
 from long_running_agents.memory.service import MemoryService
 from long_running_agents.memory.vectors import BuiltInIndex
-from long_running_agents.testing import FakeEmbedder, FrozenClock
+from long_running_agents.testing import FrozenClock
 
 pytestmark = pytest.mark.anyio
 

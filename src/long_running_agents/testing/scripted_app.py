@@ -25,7 +25,7 @@ from long_running_agents.models.chat_protocol import (
     error_json,
     usage_json,
 )
-from long_running_agents.testing import embedder
+from long_running_agents.net.listen import configured
 from long_running_agents.testing.script import (
     CutStream,
     Failure,
@@ -370,7 +370,6 @@ class ModelApp:
         self, script: Script, quirks: frozenset[Quirk], require_key: str | None, keep: int
     ) -> None:
         self.received: deque[bytes] = deque(maxlen=keep)
-        self.embedded: deque[bytes] = deque(maxlen=keep)
         self._script = script
         self._served = ServedFailures()
         self._quirks = quirks
@@ -378,7 +377,6 @@ class ModelApp:
         self._asgi = Starlette(
             routes=[
                 Route("/v1/chat/completions", self._complete, methods=["POST"]),
-                Route("/v1/embeddings", self._embed, methods=["POST"]),
                 Route("/v1/models", self._models),
                 Route("/health", self._health),
                 Route("/requests", self._requests),
@@ -393,17 +391,9 @@ class ModelApp:
 
     def server(self) -> uvicorn.Server:
         """An HTTP server for the routes that leaves signals and the loop to its caller."""
-        config = uvicorn.Config(
-            self._asgi,
-            http="h11",
-            ws="none",
-            lifespan="off",
-            # A cut connection is an error to uvicorn, and our purpose.
-            log_config=None,
-            log_level="critical",
-            access_log=False,
-            timeout_keep_alive=_KEEP_ALIVE_SECONDS,
-        )
+        # A cut connection is an error to uvicorn, and our purpose.
+        quiet = {"http": "h11", "log_level": "critical"}
+        config = configured(self._asgi, {**quiet, "timeout_keep_alive": _KEEP_ALIVE_SECONDS})
         config.load()
         server = uvicorn.Server(config)
         # What serve() does, without its signal handlers, which belong to the process.
@@ -443,21 +433,6 @@ class ModelApp:
         reply = self._script.reply_for(remaining(body["messages"], self._quirks), self._served)
         await asyncio.sleep(reply.delay)
         return self._answer(reply, body, estimate_tokens(len(raw)))
-
-    async def _embed(self, request: Request) -> "Answer":
-        """Vectors of shared words. The script's failures are served; its words are not needed."""
-        if not self._allowed(request):
-            return _error(401, "Incorrect API key provided.", code="invalid_api_key")
-        raw = await request.body()
-        self.embedded.append(raw)
-        try:
-            texts = embedder.texts_in(raw)
-        except ValueError as error:
-            return _error(400, str(error))
-        asked = [{"role": "user", "content": "\n".join(texts)}]
-        reply = self._script.reply_for(asked, self._served)
-        await asyncio.sleep(reply.delay)
-        return _plain(reply.failure, embedder.answer(texts, raw))
 
     def _allowed(self, request: Request) -> bool:
         if self._require_key is None:

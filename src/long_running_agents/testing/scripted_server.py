@@ -4,7 +4,6 @@ import argparse
 import asyncio
 import json
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -17,11 +16,12 @@ from typing import TYPE_CHECKING, Any, Self
 from long_running_agents.testing.script import Quirk, Script
 
 if TYPE_CHECKING:
+    import socket
+
     import uvicorn
 
 
 _HOST = "127.0.0.1"
-_BACKLOG = 1024
 
 
 class ScriptedServer:
@@ -63,17 +63,14 @@ class ScriptedServer:
         """The bodies of the chat requests received, the oldest first."""
         return [json.loads(raw) for raw in self._app.received]
 
-    @property
-    def embedding_requests(self) -> list[dict[str, Any]]:
-        """The bodies of the embedding requests received, the oldest first."""
-        return [json.loads(raw) for raw in self._app.embedded]
-
     def use(self, script: Script) -> None:
         """Answer by another script from now on, as if no failure had been served."""
         self._app.use(script)
 
     async def __aenter__(self) -> Self:
-        self._socket = _listen(self._port)
+        from long_running_agents.net.listen import listening  # noqa: PLC0415 - as above
+
+        self._socket = listening(_HOST, self._port)
         self._server = self._app.server()
         await self._server.startup(sockets=[self._socket])
         return self
@@ -99,20 +96,6 @@ class ScriptedServer:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-
-
-def _listen(port: int) -> socket.socket:
-    # The event loop turns Nagle's delay off only for sockets that name their protocol; with it,
-    # every answer would take 40 ms.
-    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listener.bind((_HOST, port))
-        listener.listen(_BACKLOG)
-    except OSError:
-        listener.close()
-        raise
-    return listener
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

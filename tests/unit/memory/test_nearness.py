@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from tests.embedder import DIMENSIONS, FakeEmbedder, hashed
 from tests.unit.memory.library import ME, YOU, full_library, library, notes
 
 from long_running_agents.domain.memory import Query
@@ -7,7 +8,6 @@ from long_running_agents.memory.arrays import MemoryArrayCache
 from long_running_agents.memory.search import visible
 from long_running_agents.memory.vectors import nearest
 from long_running_agents.store import memory_index
-from long_running_agents.testing.embedder import DIMENSIONS, FakeEmbedder, hashed
 
 pytestmark = pytest.mark.anyio
 
