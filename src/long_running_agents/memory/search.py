@@ -24,7 +24,7 @@ from long_running_agents.memory.ranking import (
     WordMatch,
     rank,
 )
-from long_running_agents.memory.vectors import BuiltInIndex, Near, VectorIndex, nothing
+from long_running_agents.memory.vectors import Near, VectorIndex, nothing
 from long_running_agents.memory.words import forms
 from long_running_agents.store import memories, memory_index
 from long_running_agents.store.database import Database, Transaction
@@ -235,7 +235,7 @@ class HybridSearch:
         self._embedder = embedder
         self._clock = clock
         self._weights = weights or RankingWeights()
-        self._index = index or BuiltInIndex()
+        self._index = index or VectorIndex()
         self._arrays = MemoryArrayCache()
         self._sight = VisibleMemories()
 
