@@ -159,11 +159,11 @@ class KernelSandbox(Sandbox):
         """Which limit the sandbox was ended for, if it was."""
         watcher = self.watcher
         if watcher is not None and watcher.ended_for is FailureName.DISK:
-            name, message = FailureName.DISK, "the workspace is full; delete files before you go on"
+            name, message = sandbox_kernel.STOPPED["disk"]
         elif (watcher is not None and watcher.peak > self._limits.memory) or (
             self.group is not None and self.group.kills() > kills
         ):
-            name, message = FailureName.MEMORY, "it used more memory than the sandbox may"
+            name, message = sandbox_kernel.STOPPED["memory"]
         else:
             return None
         gone = f"{message}; the sandbox and its state are gone"

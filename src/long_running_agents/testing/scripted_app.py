@@ -5,7 +5,7 @@ import json
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias, assert_never, cast
+from typing import Any, assert_never, cast
 from uuid import uuid4
 
 import uvicorn
@@ -13,7 +13,7 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from long_running_agents.domain.json_schema import nodes
 from long_running_agents.models.chat_protocol import (
@@ -23,6 +23,7 @@ from long_running_agents.models.chat_protocol import (
     call_json,
     completion_id,
     error_json,
+    table,
     usage_json,
 )
 from long_running_agents.net.listen import configured
@@ -360,8 +361,6 @@ _EVENTS = "text/event-stream"
 # Longer than any pause of a client, which would else find its idle connection closed.
 _KEEP_ALIVE_SECONDS = 3600
 
-Answer: TypeAlias = "Response | _Stream | _CutBody | _Silence"
-
 
 class ModelApp:
     """What the server knows, and the routes that use it."""
@@ -420,7 +419,7 @@ class ModelApp:
             return _error(400, str(error))
         return JSONResponse({"status": "ok"})
 
-    async def _complete(self, request: Request) -> "Answer":
+    async def _complete(self, request: Request) -> ASGIApp:
         if not self._allowed(request):
             return _error(401, "Incorrect API key provided.", code="invalid_api_key")
         raw = await request.body()
@@ -439,7 +438,7 @@ class ModelApp:
             return True
         return request.headers.get("authorization") == f"Bearer {self._require_key}"
 
-    def _answer(self, reply: Reply, body: Json, prompt_tokens: int) -> "Answer":
+    def _answer(self, reply: Reply, body: Json, prompt_tokens: int) -> ASGIApp:
         streamed = bool(body.get("stream")) and Quirk.STREAM_IGNORED not in self._quirks
         structured = bool(body.get("response_format"))
         serving = Serving(
@@ -447,7 +446,7 @@ class ModelApp:
             completion=Completion(model=str(body.get("model", MODEL)), created=_CREATED),
             quirks=self._quirks,
             prompt_tokens=prompt_tokens,
-            include_usage=_wants_usage(body),
+            include_usage=bool(table(body, "stream_options").get("include_usage")),
         )
         if streamed and not isinstance(reply.failure, Status | Hang):
             return _Stream(serving)
@@ -498,13 +497,11 @@ class _CutBody:
         await _more(send, self._body[: len(self._body) // 2])
 
 
-class _Silence:
+async def _silence(scope: Scope, receive: Receive, send: Send) -> None:
     """A response that never comes: it ends when the client has gone."""
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        del scope, send
-        while (await receive())["type"] != "http.disconnect":
-            pass
+    del scope, send
+    while (await receive())["type"] != "http.disconnect":
+        pass
 
 
 def _parsed(raw: bytes) -> Json | None:
@@ -522,18 +519,13 @@ def _parsed(raw: bytes) -> Json | None:
     return body if all(isinstance(message, dict) for message in listed) else None
 
 
-def _wants_usage(body: Json) -> bool:
-    options: Json = body.get("stream_options") or {}
-    return bool(options.get("include_usage"))
-
-
-def _plain(failure: Failure | None, body: bytes) -> "Answer":
+def _plain(failure: Failure | None, body: bytes) -> ASGIApp:
     """An answer in one piece, or what the script puts in its place."""
     match failure:
         case Status() as status:
             return _failed(status)
         case Hang():
-            return _Silence()
+            return _silence
         case CutStream():
             return _CutBody(body)
         case MalformedJson():

@@ -119,7 +119,8 @@ UNPACKED = 512 << 20
 
 _BLOCK = 1 << 20
 _GZIP = 31
-_WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+"""How a text begins that uses two bytes for each character."""
 
 
 def gunzipped(file: int) -> int:
@@ -142,11 +143,6 @@ def _gunzip(file: int) -> Iterable[bytes]:
                 block, unpacker = unpacker.unused_data, zlib.decompressobj(wbits=_GZIP)
     if not whole:
         raise UsageError("The gzip data ends too early.")
-
-
-def is_wide(head: bytes) -> bool:
-    """Whether a text uses two bytes for each character."""
-    return head.startswith(_WIDE)
 
 
 def narrowed(file: int) -> int:
@@ -332,8 +328,6 @@ def _column_list(columns: Sequence[Sequence[str]]) -> str:
 
 
 def _table(heads: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    return "\n".join(_row(row) for row in (heads, ["---"] * len(heads), *rows))
-
-
-def _row(cells: Sequence[Any]) -> str:
-    return "| " + " | ".join(str(cell).replace("|", "\\|") for cell in cells) + " |"
+    table = (heads, ["---"] * len(heads), *rows)
+    cells = ([str(cell).replace("|", "\\|") for cell in row] for row in table)
+    return "\n".join(f"| {' | '.join(row)} |" for row in cells)
