@@ -36,8 +36,6 @@ from long_running_agents.sandbox.kernel import Kernel, KernelLost
 from long_running_agents.sandbox.limits import Cgroup, SandboxWatcher
 from long_running_agents.workspace.workspace import Workspace
 
-Ending = Callable[[], Awaitable[None]]
-
 
 @dataclass
 class HostResources:
@@ -57,16 +55,15 @@ class HostResources:
     proxy: EgressProxy | None = None
     hidden: Sequence[tuple[str, bool]] = ()
     """Names of the workspace to be covered, and whether each is a folder."""
-    _endings: list[Ending] = field(default_factory=list[Ending])
+    _endings: contextlib.AsyncExitStack = field(default_factory=contextlib.AsyncExitStack)
 
-    def later(self, ending: Ending) -> None:
+    def later(self, ending: Callable[[], Awaitable[None]]) -> None:
         """Do this when the sandbox ends, before what was asked for earlier."""
-        self._endings.append(ending)
+        self._endings.push_async_callback(ending)
 
     async def close(self) -> None:
         """Give everything back, in reverse."""
-        while self._endings:
-            await self._endings.pop()()
+        await self._endings.aclose()
         await asyncio.to_thread(_remove, self.folder)
 
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
         ScriptUsedUpError,
         make_app,
     )
-    from long_running_agents.testing.scripted_server import ScriptedServer, scripted_process
+    from long_running_agents.testing.scripted_server import ScriptedServer
 
 __all__ = [
     "CutStream",
@@ -58,7 +58,6 @@ __all__ = [
     "hang",
     "make_app",
     "say",
-    "scripted_process",
 ]
 
 # Imported when a name is used, the light ones first: a test that needs a clock need not load more.

@@ -4,11 +4,8 @@ import argparse
 import asyncio
 import json
 import signal
-import subprocess
 import sys
-import tempfile
-from collections.abc import Collection, Generator, Iterable, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -145,32 +142,6 @@ async def _serve(server: ScriptedServer) -> None:
         sys.stdout.write(f"listening on {server.url}\n")
         sys.stdout.flush()
         await stop.wait()
-
-
-_SAYS = "listening on "
-
-
-@contextmanager
-def scripted_process(script: Script, *, options: Iterable[str] = ()) -> Generator[str]:
-    """Serve a script from another process while inside; yields the address, ending in ``/v1``.
-
-    The options are more words for ``python -m long_running_agents.testing.scripted_server``.
-    """
-    with tempfile.NamedTemporaryFile("w", suffix=".json", encoding="utf-8") as file:
-        file.write(script.to_json())
-        file.flush()
-        command = [sys.executable, "-m", "long_running_agents.testing.scripted_server"]
-        server = subprocess.Popen(  # noqa: S603 - our own interpreter and module
-            [*command, "--script", file.name, *options], stdout=subprocess.PIPE, text=True
-        )
-        try:
-            line = server.stdout.readline() if server.stdout is not None else ""
-            if not line.startswith(_SAYS):
-                raise RuntimeError("The scripted model did not start; its own words are above.")
-            yield line.removeprefix(_SAYS).strip()
-        finally:
-            server.terminate()
-            server.communicate()
 
 
 if __name__ == "__main__":
