@@ -233,7 +233,7 @@ class MemoryService:
         self.embedder = embedder
         self.clock = clock
         self._index = index or VectorIndex()
-        self.searching = HybridSearch(database, embedder, clock, index=self._index)
+        self.searching = HybridSearch(database, embedder, clock, self._index)
         self.vectors = Vectorising(database, embedder)
 
     async def close(self) -> None:

@@ -76,48 +76,36 @@ def _remove(folder: Path) -> None:
         subprocess.run(["rm", "-rf", "--", folder], check=False)  # noqa: S603, S607 - our own words
 
 
+@dataclass(eq=False, kw_only=True)
 class KernelSandbox(Sandbox):
     """Speaks with a kernel, and tells its answers in our words."""
 
-    def __init__(
-        self,
-        *,
-        backend: str,
-        isolation: tuple[str, ...],
-        kernel: Kernel,
-        room: HostResources,
-        limits: SandboxLimits,
-        watcher: SandboxWatcher | None = None,
-        group: Cgroup | None = None,
-    ) -> None:
-        self.backend = backend
-        self.isolation = isolation
-        self.watcher = watcher
-        self.group = group
-        self.workspace = room.workspace
-        self.proxy = room.proxy
-        self._kernel = kernel
-        self._room = room
-        self._limits = limits
-        self._ending = asyncio.Lock()
-        self._ended = False
+    backend: str
+    isolation: tuple[str, ...]
+    kernel: Kernel
+    room: HostResources
+    limits: SandboxLimits
+    watcher: SandboxWatcher | None = None
+    group: Cgroup | None = None
+    _ending: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
+    _ended: bool = field(default=False, init=False)
 
     @property
     @override
     def alive(self) -> bool:
-        return not self._kernel.lost
+        return not self.kernel.lost
 
     @override
     async def put_file(self, path: str, content: bytes) -> None:
-        await asyncio.to_thread(self.workspace.write, path, content)
+        await asyncio.to_thread(self.room.workspace.write, path, content)
 
     @override
     async def get_file(self, path: str) -> bytes:
-        return await asyncio.to_thread(self.workspace.read, path)
+        return await asyncio.to_thread(self.room.workspace.read, path)
 
     @override
     async def list_files(self, path: str = ".", depth: int = 1) -> list[FileEntry]:
-        return await asyncio.to_thread(self.workspace.entries, path, depth=depth)
+        return await asyncio.to_thread(self.room.workspace.entries, path, depth=depth)
 
     @override
     async def reset(self) -> None:
@@ -132,18 +120,18 @@ class KernelSandbox(Sandbox):
     async def destroy(self) -> None:
         async with self._ending:
             if not self._ended:
-                self._kernel.close()
-                await self._room.close()
+                self.kernel.close()
+                await self.room.close()
                 self._ended = True
 
     @override
     async def _run(self, call: str, request: Json, timeout: float | None) -> ExecResult:
-        seconds = self._limits.timeout if timeout is None else timeout
+        seconds = self.limits.timeout if timeout is None else timeout
         seconds = max(0.1, min(seconds, LONGEST_CALL))
         kills = self.group.kills() if self.group else 0
         look = self.watcher.watch() if self.watcher else None
         try:
-            answer = await self._kernel.ask({"do": call, **request}, seconds, look)
+            answer = await self.kernel.ask({"do": call, **request}, seconds, look)
         except KernelLost as loss:
             killed = self._why(kills)
             found = sandbox_kernel.lost(loss.failure, loss.message, isolation=self.isolation)
@@ -157,7 +145,7 @@ class KernelSandbox(Sandbox):
         watcher = self.watcher
         if watcher is not None and watcher.ended_for is FailureName.DISK:
             name, message = sandbox_kernel.STOPPED["disk"]
-        elif (watcher is not None and watcher.peak > self._limits.memory) or (
+        elif (watcher is not None and watcher.peak > self.limits.memory) or (
             self.group is not None and self.group.kills() > kills
         ):
             name, message = sandbox_kernel.STOPPED["memory"]

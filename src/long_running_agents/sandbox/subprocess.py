@@ -18,15 +18,11 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from math import ceil
-from typing import TYPE_CHECKING, cast
+from typing import Any, Protocol, cast
 
 from long_running_agents.sandbox import seccomp
 from long_running_agents.sandbox.base import Json
 from long_running_agents.sandbox.seccomp import MACHINES
-
-if TYPE_CHECKING:
-    # Whoever reads foreign documents imports nothing else of ours.
-    from long_running_agents.domain.ports import Clock
 
 OUT_OF_MEMORY = 12
 """The exit code of a helper that needed more memory than it was given."""
@@ -59,8 +55,16 @@ class ProcessReport:
     """Why it was ended before it was done, in words; empty if it was not."""
 
 
+class _Clock(Protocol):
+    """What is used of a clock: whoever reads foreign documents imports nothing else of ours."""
+
+    async def wait(self, task: asyncio.Future[Any], seconds: float) -> bool:
+        """Wait for a task, but not longer than this; say whether it is done."""
+        ...
+
+
 async def run(
-    module: str, request: Json, bounds: ProcessBounds, clock: "Clock", *, file: int | None = None
+    module: str, request: Json, bounds: ProcessBounds, clock: _Clock, *, file: int | None = None
 ) -> ProcessReport:
     """Run a module of ours as a helper; it inherits the open file under the same number."""
     process = await asyncio.create_subprocess_exec(

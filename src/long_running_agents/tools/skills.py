@@ -258,7 +258,8 @@ async def generate_tool(
         examples: Calls, with known results.
     """
     source = _whole(name, code, doc, args or {})
-    return await _propose(ctx, _draft(ctx, source, name, "", doc, examples))
+    draft = SkillDraft(source=source, name=name, description=doc, brought=_origin(ctx))
+    return await _propose(ctx, draft, examples)
 
 
 async def promote_skill(
@@ -280,13 +281,20 @@ async def promote_skill(
     from long_running_agents.skills.export import extracted  # noqa: PLC0415 - for who makes one
 
     source = await asyncio.to_thread(extracted, text, function_name)
-    draft = _draft(ctx, source, tool_name or function_name, function_name, "", examples)
-    return await _propose(ctx, draft)
+    name = tool_name or function_name
+    draft = SkillDraft(source=source, name=name, function=function_name, brought=_origin(ctx))
+    return await _propose(ctx, draft, examples)
 
 
-async def _propose(ctx: RunContext[TurnDeps], draft: SkillDraft) -> str:
+async def _propose(
+    ctx: RunContext[TurnDeps], draft: SkillDraft, examples: list[ExampleArgument] | None
+) -> str:
     library = library_of(ctx.deps)
-    version = await library.offer(draft)
+    calls = (
+        SkillExample(args=each["args"], result=each.get("result"), checked="result" in each)
+        for each in examples or ()
+    )
+    version = await library.offer(replace(draft, examples=tuple(calls)))
     skill = await library.get(version.name)
     if not skill.uses(version.number):
         # Whoever put a version to rest had a reason, so that no policy takes it up again.
@@ -340,27 +348,6 @@ def _tried(version: Version) -> str:
             given = ", ".join(f"{name}={value!r}" for name, value in attempt.args.items())
             return f" Tried: {version.name}({given}) gave {attempt.shown}."[:500]
     return ""
-
-
-def _draft(
-    ctx: RunContext[TurnDeps],
-    source: str,
-    name: str,
-    function: str,
-    doc: str,
-    examples: list[ExampleArgument] | None,
-) -> SkillDraft:
-    return SkillDraft(
-        source=source,
-        name=name,
-        function=function,
-        description=doc,
-        examples=tuple(
-            SkillExample(args=each["args"], result=each.get("result"), checked="result" in each)
-            for each in examples or ()
-        ),
-        brought=_origin(ctx),
-    )
 
 
 def _origin(ctx: RunContext[TurnDeps]) -> SkillOrigin:

@@ -129,9 +129,9 @@ def gunzipped(file: int) -> int:
 
 
 def _gunzip(file: int) -> Iterable[bytes]:
-    unpacker, offset, whole = zlib.decompressobj(wbits=_GZIP), 0, True
-    while block := os.pread(file, _BLOCK, offset):
-        offset += len(block)
+    unpacker, whole = zlib.decompressobj(wbits=_GZIP), True
+    for packed in _blocks(file):
+        block = packed
         while block:
             try:
                 yield unpacker.decompress(block, _BLOCK)
@@ -148,14 +148,7 @@ def _gunzip(file: int) -> Iterable[bytes]:
 def narrowed(file: int) -> int:
     """A file with the same text in UTF-8."""
     decoder = codecs.getincrementaldecoder("utf-16")("replace")
-
-    def pieces() -> Iterable[bytes]:
-        offset = 0
-        while block := os.pread(file, _BLOCK, offset):
-            offset += len(block)
-            yield decoder.decode(block).encode("utf-8", "replace")
-
-    return _filled(pieces())
+    return _filled(decoder.decode(each).encode("utf-8", "replace") for each in _blocks(file))
 
 
 def sheet_as_csv(file: int, wanted: str) -> tuple[int, list[str]]:
@@ -219,10 +212,14 @@ def _whole(file: int) -> bytes:
     size = os.fstat(file).st_size
     if size > UNPACKED:
         raise _too_large()
-    parts: list[bytes] = []
-    while block := os.pread(file, _BLOCK, sum(map(len, parts))):
-        parts.append(block)
-    return b"".join(parts)
+    return b"".join(_blocks(file))
+
+
+def _blocks(file: int) -> Iterable[bytes]:
+    offset = 0
+    while block := os.pread(file, _BLOCK, offset):
+        offset += len(block)
+        yield block
 
 
 def _filled(pieces: Iterable[bytes]) -> int:
