@@ -15,8 +15,6 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from typing_extensions import override
-
 from long_running_agents.domain.workspace import is_sensitive
 from long_running_agents.errors import PathRefused, SandboxUnavailable
 from long_running_agents.net.proxy import EgressProxy
@@ -91,24 +89,24 @@ class KernelSandbox(Sandbox):
     _ended: bool = field(default=False, init=False)
 
     @property
-    @override
     def alive(self) -> bool:
+        """Whether it can be used."""
         return not self.kernel.lost
 
-    @override
     async def put_file(self, path: str, content: bytes) -> None:
+        """Write a file of the workspace."""
         await asyncio.to_thread(self.room.workspace.write, path, content)
 
-    @override
     async def get_file(self, path: str) -> bytes:
+        """Read a file of the workspace."""
         return await asyncio.to_thread(self.room.workspace.read, path)
 
-    @override
     async def list_files(self, path: str = ".", depth: int = 1) -> list[FileEntry]:
+        """List a folder of the workspace."""
         return await asyncio.to_thread(self.room.workspace.entries, path, depth=depth)
 
-    @override
     async def reset(self) -> None:
+        """Forget the state of the cells; the files stay."""
         result = await self._run("reset", {}, None)
         if result.error is not None:
             raise SandboxUnavailable(
@@ -116,15 +114,14 @@ class KernelSandbox(Sandbox):
                 hint="Create a new one.",
             )
 
-    @override
     async def destroy(self) -> None:
+        """End everything in it. Asking twice is asking once."""
         async with self._ending:
             if not self._ended:
                 self.kernel.close()
                 await self.room.close()
                 self._ended = True
 
-    @override
     async def _run(self, call: str, request: Json, timeout: float | None) -> ExecResult:
         seconds = self.limits.timeout if timeout is None else timeout
         seconds = max(0.1, min(seconds, LONGEST_CALL))
