@@ -124,7 +124,9 @@ class Attacked:
         return [f"{peak >> 20} MB of memory"] if peak > 1.5 * LIMITS.memory else []
 
     async def _check_disk(self, case, result, text, seconds, before):
-        used = sum(path.lstat().st_blocks * 512 for path in self.sandbox.workspace.root.rglob("*"))
+        used = sum(
+            path.lstat().st_blocks * 512 for path in self.sandbox.room.workspace.root.rglob("*")
+        )
         return [f"{used >> 20} MB on disk"] if used > 3 * LIMITS.workspace_bytes else []
 
     async def _check_listen(self, case, result, text, seconds, before):
@@ -165,7 +167,7 @@ class Attacked:
         await asyncio.to_thread(
             subprocess.run,
             [*words, "-c", "core.hooksPath=/dev/null", "status"],
-            cwd=self.sandbox.workspace.root,
+            cwd=self.sandbox.room.workspace.root,
             capture_output=True,
             check=False,
         )

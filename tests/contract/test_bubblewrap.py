@@ -226,7 +226,7 @@ async def test_a_nest_of_folders_harms_neither_the_next_sandbox_nor_the_tidying_
     await again.destroy()
 
     assert (dug_up / "workspace/d/d/d").is_dir()
-    assert not await asyncio.to_thread(own._room.folder.exists)
+    assert not await asyncio.to_thread(own.room.folder.exists)
 
 
 async def test_no_program_is_left_that_runs_with_the_rights_of_its_owner(backend, tmp_path):
@@ -290,7 +290,7 @@ async def test_a_destroyed_sandbox_leaves_nothing_behind(backend):
     assert not result.alive
     assert marked() == []
     assert not any(folder.exists() for folder in folders)
-    assert not await asyncio.to_thread(sandbox._room.folder.exists)
+    assert not await asyncio.to_thread(sandbox.room.folder.exists)
 
 
 def test_sandboxes_die_with_the_process_that_made_them():

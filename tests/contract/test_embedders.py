@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from pydantic_ai.embeddings import EmbeddingModel, EmbeddingResult
 from pydantic_ai.exceptions import ModelHTTPError
+from tests.embedder import EmbeddingServer, FakeEmbedder, hashed
 
 from long_running_agents.config.settings import MemorySettings
 from long_running_agents.errors import EmbedderFailed
@@ -18,8 +19,7 @@ from long_running_agents.memory.embedding.bundled import BundledEmbedder
 from long_running_agents.memory.embedding.provider import ProviderSource
 from long_running_agents.memory.embedding.remote import RemoteEmbedder
 from long_running_agents.memory.factory import choose_embedder
-from long_running_agents.testing import FakeEmbedder, FrozenClock, Script, ScriptedServer
-from long_running_agents.testing.embedder import hashed
+from long_running_agents.testing import FrozenClock, Script
 
 pytestmark = pytest.mark.anyio
 
@@ -90,7 +90,7 @@ def at_provider(failure=None):
 async def opened(kind):
     """An embedder of a kind."""
     async with (
-        ScriptedServer(Script(())) as server,
+        EmbeddingServer(Script(())) as server,
         httpx2.AsyncClient(trust_env=False, timeout=300) as client,
     ):
         match kind:

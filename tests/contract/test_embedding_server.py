@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager
 import httpx2
 import numpy as np
 import pytest
+from tests.embedder import EmbeddingServer
 
 from long_running_agents.domain.retry_policy import RetryPolicy
 from long_running_agents.errors import EmbedderFailed
@@ -17,7 +18,6 @@ from long_running_agents.testing import (
     FrozenClock,
     Rule,
     Script,
-    ScriptedServer,
     cut,
     fail,
     garbage,
@@ -46,7 +46,7 @@ async def serving(*replies, model="words", key="", patience=PATIENCE, require_ke
     clock = NotingClock()
     rules = (Rule("trouble", replies),) if replies else ()
     async with (
-        ScriptedServer(Script(rules), require_key=require_key) as server,
+        EmbeddingServer(Script(rules), require_key=require_key) as server,
         httpx2.AsyncClient(trust_env=False, timeout=300) as client,
     ):
         source = ServerSource(

@@ -213,7 +213,7 @@ async def test_an_idle_engine_lets_go_of_its_memory_and_comes_back(smollm):
     assert not engine.loaded
     before = [piece async for piece in engine.stream(asked("Hi.", max_tokens=2))]
     assert engine.loaded
-    resting = engine._worker.resting
+    resting = engine._resting
     await clock.advance(61)
     await resting
     assert not engine.loaded

@@ -94,7 +94,7 @@ async def test_code_gets_through_to_what_is_allowed_and_reads_why_it_does_not():
         spec = SandboxSpec(network=(f"allowed.example:{port}",))
         sandbox = await BubblewrapBackend(SystemClock()).create(spec)
         # Only this test may: its site is on loopback, under a name nobody can look up.
-        sandbox.proxy._resolve, sandbox.proxy._public = loopback, lambda _: True
+        sandbox.room.proxy._resolve, sandbox.room.proxy._public = loopback, lambda _: True
         url = f"http://allowed.example:{port}/page?q=1"
         found = await sandbox.call(FETCH, "fetch", {"url": url, "data": "a=b"})
         other = await sandbox.call(FETCH, "fetch", {"url": "http://other.example/"})

@@ -8,9 +8,9 @@ from contextlib import contextmanager
 
 import httpx2
 import pytest
+from tests.scripted_process import scripted_process
 
 from long_running_agents.testing import Rule, Script, call, say
-from long_running_agents.testing.scripted_server import scripted_process
 
 SCRIPT = Script(
     (

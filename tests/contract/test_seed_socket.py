@@ -4,8 +4,9 @@ import httpx2
 import pytest
 from tests.e2e.served import served
 from tests.integration.server.windows import window
+from tests.scripted_process import scripted_process
 
-from long_running_agents.testing import Rule, Script, call, fail, say, scripted_process
+from long_running_agents.testing import Rule, Script, call, fail, say
 
 pytestmark = pytest.mark.anyio
 

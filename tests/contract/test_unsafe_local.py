@@ -61,7 +61,7 @@ async def test_cells_keep_their_names_and_are_undone_all_the_same(sandbox):
     assert hung.error.name == FailureName.TIMEOUT
     assert hung.rolled_back
     assert (await sandbox.execute("x")).display[0]["text/plain"] == "1"
-    assert (await sandbox.shell("pwd")).stdout.strip() == str(sandbox.workspace.root)
+    assert (await sandbox.shell("pwd")).stdout.strip() == str(sandbox.room.workspace.root)
 
 
 async def test_no_secret_of_ours_is_in_its_environment(monkeypatch):

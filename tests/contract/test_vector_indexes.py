@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 
 import numpy as np
 import pytest
+from tests.embedder import FakeEmbedder
 from tests.unit.memory.shelter import ME, NOON, correct, fact, forget, found, turns
 from tests.unit.store.house import house
 
@@ -18,8 +19,8 @@ from long_running_agents.memory import chroma
 from long_running_agents.memory.chroma import ChromaIndex
 from long_running_agents.memory.embedding.base import unit
 from long_running_agents.memory.service import MemoryService
-from long_running_agents.memory.vectors import BuiltInIndex
-from long_running_agents.testing import FakeEmbedder, FrozenClock
+from long_running_agents.memory.vectors import VectorIndex
+from long_running_agents.testing import FrozenClock
 
 pytestmark = pytest.mark.anyio
 
@@ -48,7 +49,7 @@ class Watched:
 @asynccontextmanager
 async def opened(kind, folder, *, home="home", embedder=None):
     """Memories with an index of a kind."""
-    index = Watched(ChromaIndex(folder / "chroma") if kind == "chroma" else BuiltInIndex())
+    index = Watched(ChromaIndex(folder / "chroma") if kind == "chroma" else VectorIndex())
     async with house(folder / home) as database:
         yield MemoryService(database, embedder or FakeEmbedder(), FrozenClock(NOON), index)
 
@@ -244,7 +245,7 @@ async def test_it_is_really_asked(tmp_path):
 
 
 def test_a_folder_is_used_where_one_is_set(tmp_path):
-    assert isinstance(chroma.chosen_index(""), BuiltInIndex)
+    assert type(chroma.chosen_index("")) is VectorIndex
     assert isinstance(chroma.chosen_index(str(tmp_path)), ChromaIndex)
 
 

@@ -7,8 +7,9 @@ from importlib import import_module
 
 import pytest
 from tests.docs.markdown import ROOT, anchors, blocks, documents, links, prose
+from tests.scripted_process import scripted_process
 
-from long_running_agents.testing import Rule, Script, say, scripted_process
+from long_running_agents.testing import Rule, Script, say
 from long_running_agents.tools.catalog import families
 
 DOCUMENTS = documents()

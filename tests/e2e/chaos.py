@@ -27,6 +27,7 @@ from pathlib import Path
 import sqlalchemy as sa
 from pydantic_ai import FunctionToolset
 from tests.kept import keep
+from tests.scripted_process import scripted_process
 
 from long_running_agents.app import open_app
 from long_running_agents.config import load
@@ -36,7 +37,7 @@ from long_running_agents.domain.tool import Effect
 from long_running_agents.memory.embedding import bundled
 from long_running_agents.store import schema
 from long_running_agents.store.database import Database
-from long_running_agents.testing import Rule, Script, call, calls, say, scripted_process
+from long_running_agents.testing import Rule, Script, call, calls, say
 from long_running_agents.tools.catalog import families
 from long_running_agents.tools.deps import effect
 

@@ -8,8 +8,7 @@ import sys
 import pexpect
 import pytest
 from tests.e2e.terminals import PROMPT_IS_UP, told
-
-from long_running_agents.testing import scripted_process
+from tests.scripted_process import scripted_process
 
 PROGRAM = ["-m", "long_running_agents"]
 

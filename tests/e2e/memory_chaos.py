@@ -23,6 +23,7 @@ import sqlalchemy as sa
 from tests.e2e.chaos import QUICK, Countdown, Point, append, lines, wait_for, watch_database
 from tests.e2e.diary import Diary
 from tests.e2e.memory_examination import findings
+from tests.embedder import FakeEmbedder
 
 from long_running_agents.config import load
 from long_running_agents.domain.ids import SessionId
@@ -38,7 +39,7 @@ from long_running_agents.errors import UsageError
 from long_running_agents.memory.service import MemoryService
 from long_running_agents.store import schema
 from long_running_agents.store.schema import open_database
-from long_running_agents.testing import FakeEmbedder, FrozenClock
+from long_running_agents.testing import FrozenClock
 
 NOON = datetime(2026, 1, 5, 12, 0, tzinfo=UTC)
 OWNER = "me"

@@ -32,6 +32,7 @@ from tests.e2e.chaos import (
     warm_up,
     watch_database,
 )
+from tests.scripted_process import scripted_process
 
 from long_running_agents.app import open_app
 from long_running_agents.config import load
@@ -40,7 +41,7 @@ from long_running_agents.domain.ids import SessionId
 from long_running_agents.domain.tool import Effect
 from long_running_agents.domain.turn import Terms
 from long_running_agents.store import schema
-from long_running_agents.testing import Rule, Script, call, calls, say, scripted_process
+from long_running_agents.testing import Rule, Script, call, calls, say
 from long_running_agents.tools.deps import effect
 
 SESSION = SessionId("steering")

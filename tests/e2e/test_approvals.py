@@ -7,8 +7,9 @@ import subprocess
 import sys
 
 import pytest
+from tests.scripted_process import scripted_process
 
-from long_running_agents.testing import Rule, Script, ToolCall, say, scripted_process
+from long_running_agents.testing import Rule, Script, ToolCall, say
 
 SCRIPT = Script(
     (

@@ -10,10 +10,10 @@ from contextlib import contextmanager
 
 import httpx2
 from tests.e2e.served import READY, environment
+from tests.scripted_process import scripted_process
 
 from long_running_agents.testing import say
 from long_running_agents.testing.script import Rule, Script
-from long_running_agents.testing.scripted_server import scripted_process
 
 SIZE = 40_000_000
 LRA = (sys.executable, "-m", "long_running_agents")

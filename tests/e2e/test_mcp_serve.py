@@ -12,8 +12,9 @@ from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters
 from tests.contract.mcp.offered import GENERATIONS
 from tests.e2e.served import environment, served
+from tests.scripted_process import scripted_process
 
-from long_running_agents.testing import Rule, Script, ToolCall, hang, say, scripted_process
+from long_running_agents.testing import Rule, Script, ToolCall, hang, say
 
 pytestmark = pytest.mark.anyio
 

@@ -8,8 +8,9 @@ from contextlib import contextmanager
 
 import openai
 import pytest
+from tests.scripted_process import scripted_process
 
-from long_running_agents.testing import Rule, Script, ToolCall, say, scripted_process
+from long_running_agents.testing import Rule, Script, ToolCall, say
 
 SCRIPT = Script(
     (

@@ -7,8 +7,9 @@ import pytest
 from tests.e2e.served import served
 from tests.integration.server.test_pictures import PIXEL, URL
 from tests.integration.server.windows import window
+from tests.scripted_process import scripted_process
 
-from long_running_agents.testing import Rule, Script, call, say, scripted_process
+from long_running_agents.testing import Rule, Script, call, say
 
 pytestmark = pytest.mark.anyio
 

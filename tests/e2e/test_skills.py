@@ -9,8 +9,9 @@ import sys
 import pexpect
 import pytest
 from tests.e2e.terminals import PROMPT_IS_UP, say_to
+from tests.scripted_process import scripted_process
 
-from long_running_agents.testing import Rule, Script, ToolCall, say, scripted_process
+from long_running_agents.testing import Rule, Script, ToolCall, say
 
 PROGRAM = ["-m", "long_running_agents"]
 DOUBLE = 'def double(number: int) -> int:\n    """Twice as much."""\n    return 2 * number\n'

@@ -10,8 +10,9 @@ import urllib.request
 import pexpect
 import pytest
 from tests.e2e.terminals import PROMPT_IS_UP, leave, say_to
+from tests.scripted_process import scripted_process
 
-from long_running_agents.testing import Rule, Script, ToolCall, say, scripted_process
+from long_running_agents.testing import Rule, Script, ToolCall, say
 
 # Each starts several programs, and a busy machine takes its time.
 pytestmark = pytest.mark.timeout(900)

@@ -5,6 +5,7 @@ from decimal import Decimal
 
 import pytest
 from sqlalchemy import select
+from tests.embedder import EmbeddingServer
 from tests.integration.stories import SESSION, ended, hands, hear, told
 
 from long_running_agents.agent.budgets import RequestAccount
@@ -243,7 +244,7 @@ async def test_requests_beside_turns_count_and_are_refused_too(tmp_path):
 async def test_vectors_of_a_server_count_and_memory_goes_on_by_words_without_them(tmp_path):
     script = Script([Rule("", (say("Noted."),))])
     async with (
-        ScriptedServer(script) as server,
+        EmbeddingServer(script) as server,
         make_app(
             tmp_path,
             environ=at(server),

@@ -8,8 +8,9 @@ import httpx2
 import pytest
 import websockets.sync.client as websocket
 from tests.e2e.served import environment, served
+from tests.scripted_process import scripted_process
 
-from long_running_agents.testing import Rule, Script, call, say, scripted_process
+from long_running_agents.testing import Rule, Script, call, say
 
 SCRIPT = Script(
     (

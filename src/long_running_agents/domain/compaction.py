@@ -123,6 +123,7 @@ def render(block: StandingBlock, room: int) -> str:
     head = f"[{LEFT_OUT}: {block.hidden}. search_session finds what was said in them.]"
     opened = [task for task in block.tasks if task.status.open]
     closed = [task for task in block.tasks if not task.status.open]
+    summaries = [fold for fold in reversed(block.folds) if fold.text]
     parts = [head]
     left = room - len(head)
     for title, lines in (
@@ -131,7 +132,7 @@ def render(block: StandingBlock, room: int) -> str:
         ("Waiting for an answer", [clip(each, 160) for each in block.questions]),
         ("Files and commands, the newest first", [_artifact(each) for each in block.artifacts]),
         ("Closed tasks", [_receipt(task) for task in reversed(closed)]),
-        ("In short", [_fold(fold) for fold in reversed(block.folds) if fold.text]),
+        ("In short", [f"turns {e.first} to {e.last}: {e.text}" for e in summaries]),
         ("Turns, the newest first", [_turn(turn) for turn in block.turns]),
     ):
         shown = _fitting(title, lines, left)
@@ -173,10 +174,6 @@ def _artifact(artifact: Artifact) -> str:
 def _receipt(task: Task) -> str:
     result = f": {clip(task.result)}" if task.result else ""
     return f"#{task.number} {task.status}: {clip(task.title)}{result}"
-
-
-def _fold(fold: Fold) -> str:
-    return f"turns {fold.first} to {fold.last}: {fold.text}"
 
 
 def _turn(turn: TurnLine) -> str:

@@ -15,12 +15,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from typing_extensions import override
 
 from long_running_agents.errors import ConfigError
 from long_running_agents.memory.arrays import ENTRY, MemoryArrays, Slots
 from long_running_agents.memory.embedding.base import Vectors
 from long_running_agents.memory.ranking import Mask
-from long_running_agents.memory.vectors import BuiltInIndex, Near, VectorIndex, measured, nearest
+from long_running_agents.memory.vectors import Near, VectorIndex, measured
 from long_running_agents.store import memory_index
 from long_running_agents.store.database import Database, Transaction
 
@@ -42,10 +43,10 @@ _log = logging.getLogger(__name__)
 
 def chosen_index(path: str) -> VectorIndex:
     """The index that a setting asks for: ChromaDB in a folder, or the built-in one without any."""
-    return ChromaIndex(Path(path).expanduser()) if path else BuiltInIndex()
+    return ChromaIndex(Path(path).expanduser()) if path else VectorIndex()
 
 
-class ChromaIndex:
+class ChromaIndex(VectorIndex):
     """Finds memories near in meaning with ChromaDB. One process uses a folder at a time.
 
     Raises:
@@ -69,10 +70,10 @@ class ChromaIndex:
         """Whether it was compared with the database since it was opened."""
         self._broken = False
 
+    @override
     def nearest(
         self, tx: Transaction, arrays: MemoryArrays, space: int, question: Vectors, eligible: Mask
     ) -> Near:
-        """The memories nearest to a question among the eligible ones."""
         slots = np.flatnonzero(eligible & arrays.embedded)
         if len(slots) and question.any():
             # Held while the collection is asked, too: a slice may be on its way into it.
@@ -80,8 +81,9 @@ class ChromaIndex:
                 found = self._asked(tx, arrays, space, question, eligible)
             if found is not None:
                 return measured(tx, arrays, space, question, found, slots)
-        return nearest(tx, arrays, space, question, eligible)
+        return super().nearest(tx, arrays, space, question, eligible)
 
+    @override
     async def follow(self, database: Database, space: str) -> None:
         """Copy what is new, a slice at a time; searches go on meanwhile."""
         while await database.read(lambda tx: self._advance(tx, space)):

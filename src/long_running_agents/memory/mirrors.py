@@ -237,6 +237,7 @@ def _entry(item: MarkdownItem, kind: MemoryKind, form: MirrorPage) -> MirrorEntr
 
 
 PAGES = (KNOWLEDGE, LEARNINGS)
+_KINDS = [kind for form in PAGES for kind in form.sections]
 
 _MOST = 1000
 """Memories of one kind on a page, the latest ones."""
@@ -391,7 +392,7 @@ class Mirrors:
         """The latest change, and what is on the pages after it."""
         now = self._memories.clock.now()
         found: list[Memory] = []
-        for kind in _kinds():
+        for kind in _KINDS:
             found += stored.listed(tx, self._viewer, Selection(kind=kind), limit=_MOST)
         shown = [
             memory
@@ -415,14 +416,10 @@ class Mirrors:
         if not self._shown.isdisjoint(changed):
             return True
         some = stored.many(tx, self._viewer, changed).values()
-        if any(memory.kind in _kinds() for memory in some):
+        if any(memory.kind in _KINDS for memory in some):
             return True
         self._revision = latest
         return False
-
-
-def _kinds() -> list[MemoryKind]:
-    return [kind for form in PAGES for kind in form.sections]
 
 
 def _stored(outcome: Sequence[tuple[str, Written]]) -> tuple[Memory, ...]:

@@ -24,7 +24,7 @@ from long_running_agents.memory.ranking import (
     WordMatch,
     rank,
 )
-from long_running_agents.memory.vectors import BuiltInIndex, Near, VectorIndex, nothing
+from long_running_agents.memory.vectors import Near, VectorIndex, nothing
 from long_running_agents.memory.words import forms
 from long_running_agents.store import memories, memory_index
 from long_running_agents.store.database import Database, Transaction
@@ -214,6 +214,8 @@ NO_EMBEDDER = "there is no embedder, so only words were compared"
 
 @dataclass(frozen=True, slots=True)
 class _Prepared:
+    viewer: Viewer
+    query: Query
     arrays: MemoryArrays
     space: int | None
     eligible: Mask
@@ -224,18 +226,13 @@ class HybridSearch:
     """Finds memories. Works without an embedder, and says so."""
 
     def __init__(
-        self,
-        database: Database,
-        embedder: Embedder | None,
-        clock: Clock,
-        weights: RankingWeights | None = None,
-        index: VectorIndex | None = None,
+        self, database: Database, embedder: Embedder | None, clock: Clock, index: VectorIndex
     ) -> None:
         self._database = database
         self._embedder = embedder
         self._clock = clock
-        self._weights = weights or RankingWeights()
-        self._index = index or BuiltInIndex()
+        self._weights = RankingWeights()
+        self._index = index
         self._arrays = MemoryArrayCache()
         self._sight = VisibleMemories()
 
@@ -245,9 +242,7 @@ class HybridSearch:
         if found is not None:
             return found
         vector, degraded = await self._vector(prepared)
-        return await self._database.read(
-            lambda tx: self._found(tx, viewer, query, prepared, vector, degraded)
-        )
+        return await self._database.read(lambda tx: self._found(tx, prepared, vector, degraded))
 
     def _at_once(
         self, tx: Transaction, viewer: Viewer, query: Query
@@ -255,15 +250,14 @@ class HybridSearch:
         """The whole search in one transaction, unless the question's vector takes waiting for."""
         prepared = self._prepare(tx, viewer, query)
         if self._embedder is None:
-            return prepared, self._found(tx, viewer, query, prepared, None, NO_EMBEDDER)
+            return prepared, self._found(tx, prepared, None, NO_EMBEDDER)
         meaning = prepared.reading.meaning
         if not meaning:
-            return prepared, self._found(tx, viewer, query, prepared, None, "")
+            return prepared, self._found(tx, prepared, None, "")
         if isinstance(self._embedder, QuickEmbedder):
             vector = self._embedder.query_at_once(meaning)
             if vector is not None:
-                degraded = _incomplete(prepared)
-                return prepared, self._found(tx, viewer, query, prepared, vector, degraded)
+                return prepared, self._found(tx, prepared, vector, _incomplete(prepared))
         return prepared, None
 
     async def similar(
@@ -276,7 +270,7 @@ class HybridSearch:
             near = self._near(tx, prepared, vector)
             ids = prepared.arrays.ids[near.slots].tolist()
             cosines = dict(zip(ids, near.similarity.tolist(), strict=True))
-            return self._hits(tx, viewer, query, prepared, near), cosines
+            return self._hits(tx, prepared, near), cosines
 
         hits, cosines = await self._database.read(work)
         return MemoryResults(hits=tuple(hits)), cosines
@@ -292,7 +286,7 @@ class HybridSearch:
         if query.source is not None:
             allowed = allowed & _from_source(tx, arrays, viewer, query.source)
         reading = read(tx, arrays, query.text, allowed, arrays.names.get(viewer.owner))
-        return _Prepared(arrays, space, allowed, reading)
+        return _Prepared(viewer, query, arrays, space, allowed, reading)
 
     async def _vector(self, prepared: _Prepared) -> tuple[Vectors | None, str]:
         assert self._embedder is not None  # noqa: S101 - else there was nothing to wait for
@@ -303,16 +297,9 @@ class HybridSearch:
         return vector, _incomplete(prepared)
 
     def _found(
-        self,
-        tx: Transaction,
-        viewer: Viewer,
-        query: Query,
-        prepared: _Prepared,
-        vector: Vectors | None,
-        degraded: str,
+        self, tx: Transaction, prepared: _Prepared, vector: Vectors | None, degraded: str
     ) -> MemoryResults:
-        near = self._near(tx, prepared, vector)
-        hits = self._hits(tx, viewer, query, prepared, near)
+        hits = self._hits(tx, prepared, self._near(tx, prepared, vector))
         return MemoryResults(hits=tuple(hits), degraded=degraded)
 
     def _near(self, tx: Transaction, prepared: _Prepared, vector: Vectors | None) -> Near:
@@ -320,14 +307,8 @@ class HybridSearch:
             return nothing()
         return self._index.nearest(tx, prepared.arrays, prepared.space, vector, prepared.eligible)
 
-    def _hits(
-        self,
-        tx: Transaction,
-        viewer: Viewer,
-        query: Query,
-        prepared: _Prepared,
-        near: Near,
-    ) -> list[Hit]:
+    def _hits(self, tx: Transaction, prepared: _Prepared, near: Near) -> list[Hit]:
+        query = prepared.query
         evidence = Evidence(
             eligible=prepared.eligible,
             words=prepared.reading.matches,
@@ -343,7 +324,7 @@ class HybridSearch:
         parts = {**ranked.parts, "cosine": _cosines(near, ranked)}
         strength = _strength(ranked.slots, parts, prepared.reading.matches)
         whole = replace(ranked, scores=ranked.scores * strength, parts=parts)
-        return _told(tx, viewer, prepared.arrays, whole)
+        return _told(tx, prepared.viewer, prepared.arrays, whole)
 
 
 def _incomplete(prepared: _Prepared) -> str:

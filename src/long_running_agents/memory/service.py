@@ -34,7 +34,6 @@ from long_running_agents.memory import words, write_gate
 from long_running_agents.memory.embedding.base import Embedder, Vectors, well_formed
 from long_running_agents.memory.search import NO_EMBEDDER, HybridSearch
 from long_running_agents.memory.vectors import (
-    BuiltInIndex,
     Progress,
     VectorIndex,
     Vectorising,
@@ -233,8 +232,8 @@ class MemoryService:
         self.database = database
         self.embedder = embedder
         self.clock = clock
-        self._index = index or BuiltInIndex()
-        self.searching = HybridSearch(database, embedder, clock, index=self._index)
+        self._index = index or VectorIndex()
+        self.searching = HybridSearch(database, embedder, clock, self._index)
         self.vectors = Vectorising(database, embedder)
 
     async def close(self) -> None:

@@ -9,7 +9,6 @@ arrays, or from the database where there are too many to hold.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,21 +44,6 @@ class Near:
 def nothing() -> Near:
     """No memory is near."""
     return Near(np.empty(0, np.int64), np.empty(0, np.float32), np.empty(0, np.float32))
-
-
-def nearest(
-    tx: Transaction, arrays: MemoryArrays, space: int, question: Vectors, eligible: Mask
-) -> Near:
-    """The memories nearest to a question among the eligible ones."""
-    among = eligible & arrays.embedded
-    count = int(np.count_nonzero(among))
-    if not count or not question.any():
-        return nothing()
-    differing = _differing(arrays.bits, _signs(question))
-    step = max(1, len(differing) // _SAMPLED)
-    usual = float(np.cos(np.pi * _usual(differing[::step][among[::step]], len(question))))
-    slots = _least(differing, among, count, len(question))
-    return _measured(tx, arrays, space, question, _leaning(arrays, question, slots), usual)
 
 
 def measured(
@@ -150,31 +134,28 @@ def _compared(
     return slots, (vectors @ question) / np.where(lengths > 0, lengths, 1)
 
 
-class VectorIndex(Protocol):
-    """Finds memories near in meaning, and only among those that may be seen."""
+class VectorIndex:
+    """Finds memories near in meaning, and only among those that may be seen.
+
+    This one, the built-in, keeps nothing of its own: it reads the arrays and the database.
+    """
 
     def nearest(
         self, tx: Transaction, arrays: MemoryArrays, space: int, question: Vectors, eligible: Mask
     ) -> Near:
         """The memories nearest to a question among the eligible ones, as of a transaction."""
-        ...
+        among = eligible & arrays.embedded
+        count = int(np.count_nonzero(among))
+        if not count or not question.any():
+            return nothing()
+        differing = _differing(arrays.bits, _signs(question))
+        step = max(1, len(differing) // _SAMPLED)
+        usual = float(np.cos(np.pi * _usual(differing[::step][among[::step]], len(question))))
+        slots = _least(differing, among, count, len(question))
+        return _measured(tx, arrays, space, question, _leaning(arrays, question, slots), usual)
 
     async def follow(self, database: Database, space: str) -> None:
         """Bring what is kept outside the database up to date with it."""
-        ...
-
-
-class BuiltInIndex:
-    """Keeps nothing of its own: it reads the arrays and the database."""
-
-    def nearest(
-        self, tx: Transaction, arrays: MemoryArrays, space: int, question: Vectors, eligible: Mask
-    ) -> Near:
-        """The memories nearest to a question among the eligible ones."""
-        return nearest(tx, arrays, space, question, eligible)
-
-    async def follow(self, database: Database, space: str) -> None:
-        """Nothing to do."""
 
 
 BATCH = 256

@@ -7,7 +7,7 @@ part of them is found.
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 
 from long_running_agents.domain.memory import Memory, Trust
@@ -63,19 +63,17 @@ def asked(question: str) -> list[str]:
     return list(told or words)[:MOST_WORDS]
 
 
-def _pieces(word: str) -> list[str]:
+def _pieces(word: str) -> Iterator[str]:
     """A word as it is; a run of an unspaced script as its pairs, or its only character."""
-    pieces: list[str] = []
     end = 0
     for run in _RUN.finditer(word):
         if run.start() > end:
-            pieces.append(word[end : run.start()])
+            yield word[end : run.start()]
         characters, end = run.group(), run.end()
         places = range(max(1, len(characters) - 1))
-        pieces.extend(characters[place : place + 2] for place in places)
+        yield from (characters[place : place + 2] for place in places)
     if end < len(word):
-        pieces.append(word[end:])
-    return pieces
+        yield word[end:]
 
 
 def spoken(text: str) -> list[str]:

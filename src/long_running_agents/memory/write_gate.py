@@ -7,7 +7,7 @@ import base64
 import binascii
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 
 from long_running_agents.domain.memory import Memory, MemoryDraft, MemoryKind, Trust, normalised
@@ -119,16 +119,14 @@ def _plain(content: str) -> str:
     return seen.replace("\u2019", "'")
 
 
-def _decoded(content: str) -> list[str]:
+def _decoded(content: str) -> Iterator[str]:
     """What is hidden in a text as base64."""
-    found: list[str] = []
     for match in _ENCODED.finditer(content):
         code = match.group().rstrip("=").replace("-", "+").replace("_", "/")
         try:
-            found.append(base64.b64decode(code + "=" * (-len(code) % 4)).decode("utf-8"))
+            yield base64.b64decode(code + "=" * (-len(code) % 4)).decode("utf-8")
         except (binascii.Error, UnicodeDecodeError):
             continue
-    return found
 
 
 _NAMED = (

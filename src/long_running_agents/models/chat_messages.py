@@ -48,7 +48,7 @@ def request_body(
     ability: Capabilities = ALL,
 ) -> Json:
     """Everything that is posted for one request."""
-    tools = [tool_json(tool) for tool in parameters.declared_tool_defs.values()]
+    tools = [_tool_json(tool, ability) for tool in parameters.declared_tool_defs.values()]
     told = quirks.answered(chat_messages(messages, instructions))
     body: Json = {"model": model, "messages": told}
     if stream:
@@ -71,7 +71,7 @@ def _offer(body: Json, tools: list[Json], ability: Capabilities, *, must_call: b
     """Add tools to a body in the protocol's way."""
     if not tools:
         return
-    body["tools"] = tools if ability.hard_schemas else [_simple_tool(tool) for tool in tools]
+    body["tools"] = tools
     if must_call and ability.tool_choice:
         body["tool_choice"] = "required"
 
@@ -90,15 +90,8 @@ def _answer_format(parameters: ModelRequestParameters, ability: Capabilities) ->
     asked = parameters.output_object
     if asked is None:
         return {}
-    schema = asked.json_schema if ability.hard_schemas else quirks.simple(asked.json_schema)
-    described = {"name": asked.name or "answer", "schema": schema}
+    described = {"name": asked.name or "answer", "schema": _schema(asked.json_schema, ability)}
     return {"response_format": {"type": "json_schema", "json_schema": described}}
-
-
-def _simple_tool(tool: Json) -> Json:
-    function: Json = tool["function"]
-    simple = quirks.simple(function["parameters"])
-    return {**tool, "function": {**function, "parameters": simple}}
 
 
 _SETTINGS = (
@@ -123,15 +116,11 @@ def chat_messages(
             mapped.extend(_request(message))
         elif (answer := _response(message)) is not None:
             mapped.append(answer)
-    rest = list(dropwhile(_is_system, mapped))
+    rest = list(dropwhile(lambda message: message["role"] == "system", mapped))
     # Several servers refuse a second system message.
     leading = [message["content"] for message in mapped[: len(mapped) - len(rest)]]
     system = "\n\n".join([*(part.content for part in instructions), *leading])
     return [{"role": "system", "content": system}, *rest] if system else rest
-
-
-def _is_system(message: Json) -> bool:
-    return message["role"] == "system"
 
 
 def _request(message: ModelRequest) -> Iterator[Json]:
@@ -182,16 +171,20 @@ def _response(message: ModelResponse) -> Json | None:
     return answer
 
 
-def tool_json(tool: ToolDefinition) -> Json:
+def _tool_json(tool: ToolDefinition, ability: Capabilities) -> Json:
     """A tool as the protocol describes it."""
     return {
         "type": "function",
         "function": {
             "name": tool.name,
             "description": tool.description or "",
-            "parameters": tool.parameters_json_schema,
+            "parameters": _schema(tool.parameters_json_schema, ability),
         },
     }
+
+
+def _schema(schema: Json, ability: Capabilities) -> Json:
+    return schema if ability.hard_schemas else quirks.simple(schema)
 
 
 FinishReason = Literal["stop", "length", "content_filter", "tool_call", "error"]
@@ -345,19 +338,14 @@ def mended(value: object) -> object:
 
 def error_text(body: Json) -> str:
     """What a server's error object says."""
-    error = body.get("error")
-    if isinstance(error, dict):
-        return str(cast("Json", error).get("message") or cast("Json", error))
-    return str(error)
+    error = table(body, "error")
+    return str(error.get("message") or error or body.get("error"))
 
 
 def error_code(body: Json) -> str:
     """The code or the kind that a server's error object names, if any."""
-    error = body.get("error")
-    if not isinstance(error, dict):
-        return ""
-    named = cast("Json", error)
-    return str(named.get("code") or named.get("type") or "")
+    error = table(body, "error")
+    return str(error.get("code") or error.get("type") or "")
 
 
 def cut_short(sent: int, read: int) -> bool:

@@ -11,7 +11,6 @@ from pydantic_ai.messages import (
     ModelMessage,
     ModelRequest,
     ModelResponse,
-    ModelResponseStreamEvent,
     PartDeltaEvent,
     PartStartEvent,
     SystemPromptPart,
@@ -167,12 +166,8 @@ async def _stream(
     pieces = 0
     async with model.request_stream(messages, _SHORT, parameters) as stream:
         async for event in stream:
-            pieces += _is_piece(event)
+            pieces += isinstance(event, PartStartEvent | PartDeltaEvent)
         return _Heard(stream.get(), pieces)
-
-
-def _is_piece(event: ModelResponseStreamEvent) -> bool:
-    return isinstance(event, PartStartEvent | PartDeltaEvent)
 
 
 async def _words(model: Model) -> int:
@@ -244,18 +239,16 @@ async def try_out(
     """Ask a model for a word; what goes wrong is what was to be found out."""
     began = clock.monotonic()
     asking = asyncio.ensure_future(greet(choice))
+    error = hint = ""
     try:
-        if not await clock.wait(asking, patience):
+        if await clock.wait(asking, patience):
+            asking.result()
+        else:
             error = f"{choice.name} has not answered within {patience:g} seconds."
             hint = choice.advice or "It may be loading: try again in a moment."
-            return _failed(choice, clock.monotonic() - began, error, hint)
-        asking.result()
-    except LraError as error:
-        return _failed(choice, clock.monotonic() - began, error.message, error.hint)
+    except LraError as failure:
+        error, hint = failure.message, failure.hint
     finally:
         asking.cancel()
-    return ModelTried(model=choice.name, ok=True, seconds=clock.monotonic() - began)
-
-
-def _failed(choice: FallbackChoice, seconds: float, error: str, hint: str) -> ModelTried:
-    return ModelTried(model=choice.name, ok=False, seconds=seconds, error=error, hint=hint)
+    seconds = clock.monotonic() - began
+    return ModelTried(model=choice.name, ok=not error, seconds=seconds, error=error, hint=hint)

@@ -94,11 +94,8 @@ def taught(ability: Capabilities, status: int, message: str, body: Json) -> Capa
     if status not in _TEACHING:
         return None
     for lesson in _LESSONS:
-        if (
-            getattr(ability, lesson.lacking)
-            and lesson.words.search(message)
-            and lesson.concerns(body)
-        ):
+        known = getattr(ability, lesson.lacking)
+        if known and re.search(lesson.words, message, re.IGNORECASE) and lesson.concerns(body):
             return replace(ability, **{lesson.lacking: False})
     return None
 
@@ -106,7 +103,7 @@ def taught(ability: Capabilities, status: int, message: str, body: Json) -> Capa
 @dataclass(frozen=True, slots=True)
 class _Lesson:
     lacking: str
-    words: re.Pattern[str]
+    words: str
     concerns: Callable[[Json], bool]
 
 
@@ -118,59 +115,55 @@ def _roles(body: Json) -> Sequence[str]:
     return [message["role"] for message in cast("list[Json]", body["messages"])]
 
 
-def _lesson(lacking: str, words: str, concerns: Callable[[Json], bool]) -> _Lesson:
-    return _Lesson(lacking, re.compile(words, re.IGNORECASE), concerns)
-
-
 # In this order: the mildest remedy for the same words comes first.
 _LESSONS = (
-    _lesson(
+    _Lesson(
         "pictures",
         r"(?:image|vision|multi.?modal).{0,60}(?:not support|only supported|not enabled)"
         r"|not support.{0,40}(?:image|vision)|not a multi.?modal|mmproj"
         r"|missing data required for image|found that support image|content.{0,40}must be a string",
         lambda body: any(isinstance(each["content"], list) for each in body["messages"]),
     ),
-    _lesson("stream_usage", r"stream.?options|include.?usage", _has("stream_options")),
-    _lesson(
+    _Lesson("stream_usage", r"stream.?options|include.?usage", _has("stream_options")),
+    _Lesson(
         "streamed_calls",
         r"^(?=.*(?:cannot|unsupported|\bnot\b))"
         r".*(?:(?:tool|function).{0,40}\bstream|\bstream.{0,40}(?:tool|function))",
         lambda body: bool(body.get("stream") and body.get("tools")),
     ),
-    _lesson(
+    _Lesson(
         "streaming",
         r"\bstream(?:ing)?\b.{0,40}not (?:supported|enabled|allowed|available)"
         r"|not (?:support|allow) stream",
         _has("stream"),
     ),
-    _lesson("tool_choice", r"tool.?choice", _has("tool_choice")),
-    _lesson(
+    _Lesson("tool_choice", r"tool.?choice", _has("tool_choice")),
+    _Lesson(
         "hard_schemas",
         r"schema.{0,60}(?:fail|unrecogni[sz]ed|unsupported|not supported|invalid)"
         r"|(?:unrecogni[sz]ed|unsupported|invalid).{0,60}schema|\$ref|failed to parse grammar",
         lambda body: bool(body.get("tools") or body.get("response_format")),
     ),
-    _lesson("structured", r"response.?format|json.?schema|grammar", _has("response_format")),
-    _lesson(
+    _Lesson("structured", r"response.?format|json.?schema|grammar", _has("response_format")),
+    _Lesson(
         "native_tools",
         r"not support (?:the )?(?:tool|function)|support tool use|--enable-auto-tool-choice"
         r"|(?:tools?|functions?)(?: use| calls?| calling)? (?:is|are) not (?:supported|enabled)"
         r"|tools param requires|tool.?choice",
         _has("tools"),
     ),
-    _lesson(
+    _Lesson(
         "later_system",
         r"system messages? must be|multiple system messages|only (?:one|a single) system",
         lambda body: "system" in _roles(body)[1:],
     ),
-    _lesson(
+    _Lesson(
         "system_role",
         r"system (?:role|message|prompt|instruction)s?\b.{0,30}not (?:supported|allowed|enabled)"
         r"|not support (?:the )?system",
         lambda body: "system" in _roles(body),
     ),
-    _lesson(
+    _Lesson(
         "free_roles",
         r"roles? must alternate|alternate user/assistant|last role|unexpected role"
         r"|role.{0,30}after",

@@ -186,13 +186,13 @@ def _python_call(node: ast.expr, names: Names) -> TextCall | None:
         return None
 
 
-def miswritten(text: str, names: Names) -> TextCall | None:
-    """The call that a text is meant to be although it cannot be read."""
+def miswritten(text: str, names: Names) -> list[TextCall]:
+    """The call that a text is meant to be although it cannot be read, if it is."""
     name = _BROKEN_NAME.search(text)
     arguments = _BROKEN_ARGUMENTS.search(text)
     if name is None or arguments is None or name[1] not in names:
-        return None
-    return TextCall(name[1], text[arguments.end() :].strip())
+        return []
+    return [TextCall(name[1], text[arguments.end() :].strip())]
 
 
 RESULT = "<tool_result"
@@ -346,10 +346,13 @@ def _closed_tag(text: str, opening: re.Match[str], names: Names, *, final: bool)
     if not final:
         return OpenTextCall.WAIT
     rest = text[opening.end() :]
-    if calls := _tag_calls(rest, name, names) if rest.strip() else []:
-        return TextCallsFound(calls, len(text), explicit=True)
-    meant = _meant(rest.partition(closing)[0], name, names)
-    return TextCallsFound([meant], len(text), explicit=True) if meant else OpenTextCall.NO
+    calls = _tag_calls(rest, name, names) if rest.strip() else []
+    return _found(calls or _meant(rest.partition(closing)[0], name, names), text, explicit=True)
+
+
+def _found(calls: Sequence[TextCall], text: str, *, explicit: bool = False) -> Judgement:
+    """Calls that are all of a text; it is none without any."""
+    return TextCallsFound(calls, len(text), explicit) if calls else OpenTextCall.NO
 
 
 def _tag_calls(inside: str, name: str | None, names: Names) -> list[TextCall]:
@@ -359,10 +362,10 @@ def _tag_calls(inside: str, name: str | None, names: Names) -> list[TextCall]:
     return [] if arguments is None else [TextCall(name, arguments)]
 
 
-def _meant(inside: str, name: str | None, names: Names) -> TextCall | None:
+def _meant(inside: str, name: str | None, names: Names) -> list[TextCall]:
     if name is None:
         return miswritten(inside, names)
-    return TextCall(name, inside.strip()) if inside.lstrip().startswith("{") else None
+    return [TextCall(name, inside.strip())] if inside.lstrip().startswith("{") else []
 
 
 def _fence(text: str, names: Names, *, final: bool) -> Judgement:
@@ -379,19 +382,12 @@ def _fence(text: str, names: Names, *, final: bool) -> Judgement:
             return TextCallsFound(calls, opening.end() + end + len(FENCE))
         if inside[:end].rpartition("\n")[2].strip() == "":
             # A fence that ends here and holds no call, unless it was meant to be one.
-            meant = miswritten(inside[:end], names)
-            return (
-                TextCallsFound([meant], opening.end() + end + len(FENCE))
-                if meant
-                else OpenTextCall.NO
-            )
+            return _found(miswritten(inside[:end], names), text[: opening.end() + end + len(FENCE)])
         end = inside.find(FENCE, end + 1)
     if not final:
         return OpenTextCall.WAIT
     calls = in_block(inside, names) if inside.strip() else []
-    meant = miswritten(inside, names)
-    found = calls or ([meant] if meant else [])
-    return TextCallsFound(found, len(text)) if found else OpenTextCall.NO
+    return _found(calls or miswritten(inside, names), text)
 
 
 def _json(text: str, names: Names, *, final: bool) -> Judgement:
@@ -399,12 +395,8 @@ def _json(text: str, names: Names, *, final: bool) -> Judgement:
         return OpenTextCall.NO
     if (decoded := first_json(text)) is not None:
         value, end = decoded
-        calls = calls_of(value, names)
-        return TextCallsFound(calls, end) if calls else OpenTextCall.NO
-    if not final:
-        return OpenTextCall.WAIT
-    meant = miswritten(text, names)
-    return TextCallsFound([meant], len(text)) if meant else OpenTextCall.NO
+        return _found(calls_of(value, names), text[:end])
+    return _found(miswritten(text, names), text) if final else OpenTextCall.WAIT
 
 
 def _python(text: str, names: Names, *, final: bool) -> Judgement:
@@ -413,8 +405,7 @@ def _python(text: str, names: Names, *, final: bool) -> Judgement:
     line, end, _ = text.partition("\n")
     if not end and not final:
         return OpenTextCall.WAIT
-    calls = in_python(line, names)
-    return TextCallsFound(calls, len(line)) if calls else OpenTextCall.NO
+    return _found(in_python(line, names), line)
 
 
 def _may_begin(text: str, names: Names) -> bool:

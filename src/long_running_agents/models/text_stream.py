@@ -6,7 +6,6 @@ still become one of these is held back until it is clear; everything else passes
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import Enum, auto
 from typing import NamedTuple, assert_never
 
@@ -28,19 +27,12 @@ _BREAK = re.compile(r"[\n<]")
 
 
 class ShownText(NamedTuple):
-    """What can be shown now."""
+    """What can be shown now, or is left when the text is complete."""
 
     text: str = ""
     thinking: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class HeldText:
-    """What is left when the text is complete."""
-
-    text: str
-    thinking: str
-    calls: Sequence[TextCall]
+    calls: Sequence[TextCall] = ()
+    """Known at the end."""
 
 
 class _Mode(Enum):
@@ -92,14 +84,14 @@ class TextCallFilter:
         self._buffer += piece
         return self._drained(final=False)
 
-    def end(self, *, native: bool) -> HeldText:
+    def end(self, *, native: bool) -> ShownText:
         """Say what is left when the text is complete; after native calls, text is only text."""
         shown = self._drained(final=True)
         calls = [*self._calls, *self._pending]
         if calls and not native:
-            return HeldText(shown.text, shown.thinking, calls)
+            return shown._replace(calls=calls)
         held = "".join([*self._raw, self._pending_raw, self._blank])
-        return HeldText(shown.text + held, shown.thinking, [])
+        return ShownText(shown.text + held, shown.thinking, [])
 
     def _drained(self, *, final: bool) -> ShownText:
         while self._buffer and self._step(final=final):

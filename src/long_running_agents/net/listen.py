@@ -1,15 +1,19 @@
 """Listening for clients: what every server of ours does alike."""
 
+import asyncio
+import contextlib
 import functools
 import ipaddress
 import socket
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, TypeVar
 
 import uvicorn
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Receive
 
 from long_running_agents.errors import Unavailable
+
+T = TypeVar("T")
 
 _REMEMBERED = 1024
 _NOTHING: Mapping[str, Any] = {}
@@ -67,6 +71,26 @@ def listening(host: str, port: int) -> socket.socket:
     # without it every answer waits for the client's delayed acknowledgement of its head: 40 ms.
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return listener
+
+
+async def while_connected(work: Awaitable[T], receive: Receive) -> T | None:
+    """What some work gives; None when the client has gone, for whom it is then ended."""
+    working, leaving = asyncio.ensure_future(work), asyncio.ensure_future(_gone(receive))
+    try:
+        await asyncio.wait({working, leaving}, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        leaving.cancel()
+        working.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await leaving
+    with contextlib.suppress(asyncio.CancelledError):
+        return await working
+    return None
+
+
+async def _gone(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
 
 
 @functools.lru_cache(_REMEMBERED)

@@ -170,74 +170,22 @@ class Probe:
     """What to do about it, on this very system."""
 
 
-class Sandbox(Protocol):
+class Sandbox(ABC):
     """A place where foreign code runs.
 
     Calls to one sandbox run one after the other. A call never raises for what the code did: that is
     in the result.
     """
 
-    @property
-    def backend(self) -> str:
-        """The name of the backend that made it."""
-        ...
+    backend: str
+    """The name of the backend that made it."""
+    isolation: tuple[str, ...]
+    """What stands between the code and this machine."""
 
     @property
-    def isolation(self) -> tuple[str, ...]:
-        """What stands between the code and this machine."""
-        ...
-
-    @property
+    @abstractmethod
     def alive(self) -> bool:
         """Whether it can be used."""
-        ...
-
-    async def execute(self, code: str, timeout: float | None = None) -> ExecResult:
-        """Run a cell: names stay for the next one, and a hard failure undoes the cell."""
-        ...
-
-    async def call(
-        self,
-        source: str,
-        function: str,
-        kwargs: Mapping[str, Any],
-        timeout: float | None = None,
-        *,
-        memory: int | None = None,
-    ) -> ExecResult:
-        """Define a function in a clean namespace and call it, with JSON in and JSON out."""
-        ...
-
-    async def shell(self, command: str, timeout: float | None = None) -> ExecResult:
-        """Run a command in bash."""
-        ...
-
-    async def put_file(self, path: str, content: bytes) -> None:
-        """Write a file of the workspace."""
-        ...
-
-    async def get_file(self, path: str) -> bytes:
-        """Read a file of the workspace."""
-        ...
-
-    async def list_files(self, path: str = ".", depth: int = 1) -> list[FileEntry]:
-        """List a folder of the workspace."""
-        ...
-
-    async def reset(self) -> None:
-        """Forget the state of the cells; the files stay."""
-        ...
-
-    async def destroy(self) -> None:
-        """End everything in it. Asking twice is asking once."""
-        ...
-
-
-class SandboxCalls(ABC):
-    """What a sandbox runs, for those that are asked by a message."""
-
-    @abstractmethod
-    async def _run(self, call: str, request: Json, timeout: float | None) -> ExecResult: ...
 
     async def execute(self, code: str, timeout: float | None = None) -> ExecResult:
         """Run a cell: names stay for the next one, and a hard failure undoes the cell."""
@@ -261,6 +209,29 @@ class SandboxCalls(ABC):
     async def shell(self, command: str, timeout: float | None = None) -> ExecResult:
         """Run a command in bash."""
         return await self._run("shell", {"command": command}, timeout)
+
+    @abstractmethod
+    async def _run(self, call: str, request: Json, timeout: float | None) -> ExecResult: ...
+
+    @abstractmethod
+    async def put_file(self, path: str, content: bytes) -> None:
+        """Write a file of the workspace."""
+
+    @abstractmethod
+    async def get_file(self, path: str) -> bytes:
+        """Read a file of the workspace."""
+
+    @abstractmethod
+    async def list_files(self, path: str = ".", depth: int = 1) -> list[FileEntry]:
+        """List a folder of the workspace."""
+
+    @abstractmethod
+    async def reset(self) -> None:
+        """Forget the state of the cells; the files stay."""
+
+    @abstractmethod
+    async def destroy(self) -> None:
+        """End everything in it. Asking twice is asking once."""
 
 
 class SandboxBackend(Protocol):

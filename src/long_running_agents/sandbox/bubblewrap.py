@@ -120,13 +120,10 @@ class BubblewrapBackend:
     def __init__(self, clock: Clock, *, use_cgroup: bool = True) -> None:
         self._clock = clock
         self._use_cgroup = use_cgroup
-        self._probed: Probe | None = None
 
     def probe(self) -> Probe:
         """Start a real sandbox and end it again, once."""
-        if self._probed is None:
-            self._probed = self._find_out()
-        return self._probed
+        return self._found
 
     async def create(self, spec: SandboxSpec) -> KernelSandbox:
         """Make a sandbox."""
@@ -283,7 +280,8 @@ class BubblewrapBackend:
             return replace(nothing, reason="no Python 3.11 can be shown to a sandbox", fix=fix)
         return None
 
-    def _find_out(self) -> Probe:
+    @cached_property
+    def _found(self) -> Probe:
         missing = self._missing()
         if missing is not None:
             return missing

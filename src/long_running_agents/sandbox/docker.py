@@ -11,6 +11,7 @@ import struct
 import sys
 import tarfile
 from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -186,14 +187,11 @@ class DockerBackend:
         self._runtime = runtime
         self._image = image
         self._host = host
-        self._probed: Probe | None = None
         self._building = asyncio.Lock()
 
     def probe(self) -> Probe:
         """See whether a daemon answers, once. The image is built when it is needed."""
-        if self._probed is None:
-            self._probed = self._find_out()
-        return self._probed
+        return self._found
 
     async def create(self, spec: SandboxSpec) -> KernelSandbox:
         """Make a sandbox."""
@@ -283,7 +281,8 @@ class DockerBackend:
             "There is no socket of a Docker API.", hint=base.missing_docker(system)
         )
 
-    def _find_out(self) -> Probe:
+    @cached_property
+    def _found(self) -> Probe:
         try:
             version = self._api().version()
         except SandboxUnavailable as error:

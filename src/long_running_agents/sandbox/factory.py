@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
+from long_running_agents.config import LoadedSettings
 from long_running_agents.config.settings import SandboxSettings
 from long_running_agents.domain.ports import Clock
 from long_running_agents.domain.workspace import INSTRUCTIONS
@@ -192,15 +193,10 @@ def spec_of(
 
 
 def session_sandboxes(
-    settings: SandboxSettings,
-    variables: Mapping[str, str],
-    clock: Clock,
-    *,
-    workspace: Workspace,
-    layers: Path,
-    borrowed: bool = False,
+    loaded: LoadedSettings, clock: Clock, workspace: Workspace, *, borrowed: bool
 ) -> SessionSandboxes:
     """The sandboxes of an agent's conversations; nothing is started yet."""
+    settings, layers = loaded.settings.sandbox, loaded.home / LAYERS
 
     def spec() -> SandboxSpec:
         usual = spec_of(settings, workspace=workspace.root, layers=layers)
@@ -230,22 +226,24 @@ def session_sandboxes(
 
     # Somebody waits for the first one: the others must not get in its way.
     return SessionSandboxes(
-        lambda usual: opened(settings, variables, clock, usual, at_once=False), spec, install, lacks
+        lambda usual: opened(settings, loaded.variables, clock, usual, at_once=False),
+        spec,
+        install,
+        lacks,
     )
 
 
-def errand_sandboxes(
-    settings: SandboxSettings, variables: Mapping[str, str], clock: Clock, *, layers: Path
-) -> SessionSandboxes:
+def errand_sandboxes(loaded: LoadedSettings, clock: Clock) -> SessionSandboxes:
     """Sandboxes for one errand each, with an empty workspace; nothing is started yet."""
+    settings = loaded.settings.sandbox
     rare = settings.model_copy(update={"warm": 0})
 
     def install(_: Sequence[str]) -> None:
         raise SandboxUnavailable("Nothing is installed for an errand.")
 
     return SessionSandboxes(
-        lambda usual: opened(rare, variables, clock, usual, at_once=False),
-        lambda: spec_of(settings, layers=layers),
+        lambda usual: opened(rare, loaded.variables, clock, usual, at_once=False),
+        lambda: spec_of(settings, layers=loaded.home / LAYERS),
         install,
         lambda _: False,
     )

@@ -216,7 +216,7 @@ def kernel_settings(
     }
 
 
-_STOPPED = {
+STOPPED = {
     "timeout": (FailureName.TIMEOUT, "it took longer than it was given"),
     "memory": (FailureName.MEMORY, "it used more memory than the sandbox may"),
     "disk": (FailureName.DISK, "the workspace is full; delete files before you go on"),
@@ -254,7 +254,7 @@ def lost(failure: FailureName, message: str, *, isolation: tuple[str, ...]) -> E
 def _error(answer: Json, *, out_of_memory: bool) -> CodeError | None:
     told = _object(answer.get("error"))
     words = {key: text(told.get(key)) for key in ("name", "message", "traceback")}
-    stopped = _STOPPED.get(text(answer.get("stopped")))
+    stopped = STOPPED.get(text(answer.get("stopped")))
     if stopped is not None:
         return CodeError(name=stopped[0], message=stopped[1], traceback=words["traceback"])
     if answer.get("died") is True or (out_of_memory and not told):
@@ -265,7 +265,7 @@ def _error(answer: Json, *, out_of_memory: bool) -> CodeError | None:
 def _death(answer: Json, *, out_of_memory: bool) -> CodeError:
     state = "the state before it is lost too" if answer.get("state_lost") is True else ""
     if out_of_memory:
-        name, message = FailureName.MEMORY, "it used more memory than the sandbox may"
+        name, message = STOPPED["memory"]
     else:
         name, message = FailureName.KILLED, "its process died: a signal, a crash or os._exit"
     return CodeError(name=name, message="; ".join(part for part in (message, state) if part))

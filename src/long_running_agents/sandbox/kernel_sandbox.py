@@ -25,7 +25,7 @@ from long_running_agents.sandbox.base import (
     FailureName,
     FileEntry,
     Json,
-    SandboxCalls,
+    Sandbox,
     SandboxLimits,
     SandboxSpec,
     printable,
@@ -33,8 +33,6 @@ from long_running_agents.sandbox.base import (
 from long_running_agents.sandbox.kernel import Kernel, KernelLost
 from long_running_agents.sandbox.limits import Cgroup, SandboxWatcher
 from long_running_agents.workspace.workspace import Workspace
-
-Ending = Callable[[], Awaitable[None]]
 
 
 @dataclass
@@ -55,16 +53,15 @@ class HostResources:
     proxy: EgressProxy | None = None
     hidden: Sequence[tuple[str, bool]] = ()
     """Names of the workspace to be covered, and whether each is a folder."""
-    _endings: list[Ending] = field(default_factory=list[Ending])
+    _endings: contextlib.AsyncExitStack = field(default_factory=contextlib.AsyncExitStack)
 
-    def later(self, ending: Ending) -> None:
+    def later(self, ending: Callable[[], Awaitable[None]]) -> None:
         """Do this when the sandbox ends, before what was asked for earlier."""
-        self._endings.append(ending)
+        self._endings.push_async_callback(ending)
 
     async def close(self) -> None:
         """Give everything back, in reverse."""
-        while self._endings:
-            await self._endings.pop()()
+        await self._endings.aclose()
         await asyncio.to_thread(_remove, self.folder)
 
 
@@ -77,48 +74,36 @@ def _remove(folder: Path) -> None:
         subprocess.run(["rm", "-rf", "--", folder], check=False)  # noqa: S603, S607 - our own words
 
 
-class KernelSandbox(SandboxCalls):
+@dataclass(eq=False, kw_only=True)
+class KernelSandbox(Sandbox):
     """Speaks with a kernel, and tells its answers in our words."""
 
-    def __init__(
-        self,
-        *,
-        backend: str,
-        isolation: tuple[str, ...],
-        kernel: Kernel,
-        room: HostResources,
-        limits: SandboxLimits,
-        watcher: SandboxWatcher | None = None,
-        group: Cgroup | None = None,
-    ) -> None:
-        self.backend = backend
-        self.isolation = isolation
-        self.watcher = watcher
-        self.group = group
-        self.workspace = room.workspace
-        self.proxy = room.proxy
-        self._kernel = kernel
-        self._room = room
-        self._limits = limits
-        self._ending = asyncio.Lock()
-        self._ended = False
+    backend: str
+    isolation: tuple[str, ...]
+    kernel: Kernel
+    room: HostResources
+    limits: SandboxLimits
+    watcher: SandboxWatcher | None = None
+    group: Cgroup | None = None
+    _ending: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
+    _ended: bool = field(default=False, init=False)
 
     @property
     def alive(self) -> bool:
         """Whether it can be used."""
-        return not self._kernel.lost
+        return not self.kernel.lost
 
     async def put_file(self, path: str, content: bytes) -> None:
         """Write a file of the workspace."""
-        await asyncio.to_thread(self.workspace.write, path, content)
+        await asyncio.to_thread(self.room.workspace.write, path, content)
 
     async def get_file(self, path: str) -> bytes:
         """Read a file of the workspace."""
-        return await asyncio.to_thread(self.workspace.read, path)
+        return await asyncio.to_thread(self.room.workspace.read, path)
 
     async def list_files(self, path: str = ".", depth: int = 1) -> list[FileEntry]:
         """List a folder of the workspace."""
-        return await asyncio.to_thread(self.workspace.entries, path, depth=depth)
+        return await asyncio.to_thread(self.room.workspace.entries, path, depth=depth)
 
     async def reset(self) -> None:
         """Forget the state of the cells; the files stay."""
@@ -133,17 +118,17 @@ class KernelSandbox(SandboxCalls):
         """End everything in it. Asking twice is asking once."""
         async with self._ending:
             if not self._ended:
-                self._kernel.close()
-                await self._room.close()
+                self.kernel.close()
+                await self.room.close()
                 self._ended = True
 
     async def _run(self, call: str, request: Json, timeout: float | None) -> ExecResult:
-        seconds = self._limits.timeout if timeout is None else timeout
+        seconds = self.limits.timeout if timeout is None else timeout
         seconds = max(0.1, min(seconds, LONGEST_CALL))
         kills = self.group.kills() if self.group else 0
         look = self.watcher.watch() if self.watcher else None
         try:
-            answer = await self._kernel.ask({"do": call, **request}, seconds, look)
+            answer = await self.kernel.ask({"do": call, **request}, seconds, look)
         except KernelLost as loss:
             killed = self._why(kills)
             found = sandbox_kernel.lost(loss.failure, loss.message, isolation=self.isolation)
@@ -156,11 +141,11 @@ class KernelSandbox(SandboxCalls):
         """Which limit the sandbox was ended for, if it was."""
         watcher = self.watcher
         if watcher is not None and watcher.ended_for is FailureName.DISK:
-            name, message = FailureName.DISK, "the workspace is full; delete files before you go on"
-        elif (watcher is not None and watcher.peak > self._limits.memory) or (
+            name, message = sandbox_kernel.STOPPED["disk"]
+        elif (watcher is not None and watcher.peak > self.limits.memory) or (
             self.group is not None and self.group.kills() > kills
         ):
-            name, message = FailureName.MEMORY, "it used more memory than the sandbox may"
+            name, message = sandbox_kernel.STOPPED["memory"]
         else:
             return None
         gone = f"{message}; the sandbox and its state are gone"

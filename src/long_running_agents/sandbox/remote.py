@@ -5,7 +5,8 @@ from dataclasses import replace
 from typing import Any
 
 import httpx2
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, TypeAdapter
+from typing_extensions import override
 
 from long_running_agents.domain.events import DescribedModel
 from long_running_agents.errors import Denied, LraError, NotFound, PathRefused, SandboxUnavailable
@@ -18,7 +19,7 @@ from long_running_agents.sandbox.base import (
     FileEntry,
     Json,
     Probe,
-    SandboxCalls,
+    Sandbox,
     SandboxSpec,
 )
 from long_running_agents.sandbox.manager import HeldSandbox
@@ -150,6 +151,7 @@ def result_from(answer: Json) -> ExecResult:
 
 
 NAME = "remote"
+_PROBE = TypeAdapter(Probe)
 _PATIENCE = 30.0
 _OK = 200
 _MARGIN = 15.0
@@ -185,14 +187,7 @@ class RemoteBackend:
             reason = f"{self._url} answers {answer.status_code}"
             return Probe(backend=NAME, ok=False, reason=reason, fix=_HINT)
         [told] = answer.json()["probes"]
-        return Probe(
-            backend=NAME,
-            ok=told["ok"],
-            isolation=tuple(told["isolation"]),
-            limits=tuple(told["limits"]),
-            reason=told["reason"],
-            fix=told["fix"],
-        )
+        return replace(_PROBE.validate_python(told), backend=NAME)
 
     async def create(self, spec: SandboxSpec) -> "RemoteSandbox":
         """Make a sandbox; the server's own limits go before ours."""
@@ -213,42 +208,47 @@ class RemoteBackend:
         return RemoteSandbox(client, made, spec.limits.timeout)
 
 
-class RemoteSandbox(SandboxCalls):
+class RemoteSandbox(Sandbox):
     """One sandbox on a server."""
 
     def __init__(self, client: httpx2.AsyncClient, made: Json, timeout: float) -> None:
         self.backend = str(made["backend"])
         self.isolation = tuple(str(wall) for wall in made["isolation"])
-        self.alive = True
+        self._alive = True
         self._client = client
         self._path = f"/sandboxes/{made['id']}"
         self._timeout = timeout
 
+    @property
+    @override
+    def alive(self) -> bool:
+        return self._alive
+
+    @override
     async def put_file(self, path: str, content: bytes) -> None:
-        """Write a file of its workspace."""
         wanted = {"path": path, "content_b64": base64.b64encode(content).decode()}
         await _asked(self._client, "PUT", f"{self._path}/files", json=wanted)
 
+    @override
     async def get_file(self, path: str) -> bytes:
-        """Read a file of its workspace."""
         found = await _asked(self._client, "GET", f"{self._path}/files", params={"path": path})
         return base64.b64decode(found["content_b64"])
 
+    @override
     async def list_files(self, path: str = ".", depth: int = 1) -> list[FileEntry]:
-        """List a folder of its workspace."""
         where = {"folder": path, "depth": str(depth)}
         found = await _asked(self._client, "GET", f"{self._path}/files", params=where)
         return [FileEntry(**entry) for entry in found]
 
+    @override
     async def reset(self) -> None:
-        """Forget the state of the cells."""
         await _asked(self._client, "POST", f"{self._path}/reset")
 
+    @override
     async def destroy(self) -> None:
-        """End it. Asking twice is asking once."""
         if self._client.is_closed:
             return
-        self.alive = False
+        self._alive = False
         try:
             await _asked(self._client, "DELETE", self._path)
         except (NotFound, SandboxUnavailable):
@@ -257,6 +257,7 @@ class RemoteSandbox(SandboxCalls):
         finally:
             await self._client.aclose()
 
+    @override
     async def _run(self, call: str, request: Json, timeout: float | None) -> ExecResult:
         seconds = min(self._timeout if timeout is None else timeout, LONGEST_CALL)
         if self._client.is_closed:
@@ -272,11 +273,11 @@ class RemoteSandbox(SandboxCalls):
         except (NotFound, SandboxUnavailable) as error:
             return self._lost(error.message)
         result = result_from(answer)
-        self.alive = result.alive
+        self._alive = result.alive
         return replace(result, elsewhere=True)
 
     def _lost(self, message: str) -> ExecResult:
-        self.alive = False
+        self._alive = False
         error = CodeError(name=FailureName.DIED, message=message)
         return ExecResult(error=error, alive=False, isolation=self.isolation)
 

@@ -3,7 +3,6 @@
 import asyncio
 import base64
 import binascii
-import contextlib
 import hmac
 import logging
 import secrets
@@ -88,7 +87,13 @@ class SandboxServer:
         name = request.url.path.rpartition("/")[2]
         asked = await _read(request, _CALLS[name])
         async with self._sandboxes.using(_id(request)) as sandbox:
-            return await _outcome(request, getattr(sandbox, name)(**dict(asked)))
+            calling: Awaitable[ExecResult] = getattr(sandbox, name)(**dict(asked))
+            result = await listen.while_connected(calling, request.receive)
+        return (
+            Response(status_code=499)
+            if result is None
+            else JSONResponse(remote.result_json(result))
+        )
 
     async def _reset(self, request: Request) -> Response:
         async with self._sandboxes.using(_id(request)) as sandbox:
@@ -157,27 +162,6 @@ def key_for(variables: Mapping[str, str]) -> str:
     """The key that clients need; a new one when none is set."""
     key = variables.get(factory.KEY, "")
     return secrets.token_urlsafe(24) if key.lower() in _WEAK else key
-
-
-async def _outcome(request: Request, calling: Awaitable[ExecResult]) -> Response:
-    """Wait for a call as long as somebody waits for us."""
-    working = asyncio.ensure_future(calling)
-    leaving = asyncio.ensure_future(_gone(request))
-    try:
-        await asyncio.wait({working, leaving}, return_when=asyncio.FIRST_COMPLETED)
-        if not working.done():
-            working.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await working
-            return Response(status_code=499)
-        return JSONResponse(remote.result_json(working.result()))
-    finally:
-        leaving.cancel()
-
-
-async def _gone(request: Request) -> None:
-    while (await request.receive())["type"] != "http.disconnect":
-        pass
 
 
 async def _read(request: Request, shape: type[_Asked]) -> _Asked:

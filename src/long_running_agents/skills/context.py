@@ -13,7 +13,6 @@ from long_running_agents.domain.skill import SkillKind, Version
 from long_running_agents.domain.text import WordIndex, about
 from long_running_agents.mcp import base
 from long_running_agents.mcp.servers import McpServers
-from long_running_agents.sandbox import factory
 from long_running_agents.sandbox.manager import SessionSandboxes
 from long_running_agents.skills.trial import Trials
 from long_running_agents.store import skills
@@ -136,13 +135,6 @@ class SkillContext:
         """Whether a skill of that name can be a tool, once it is in use."""
         named = self.allow is None or name in self.allow
         return named and not name.startswith(self.prefixes)
-
-
-def sandboxes_of(loaded: LoadedSettings, clock: Clock) -> SessionSandboxes:
-    """Where skills are tried; nothing is started yet, and it has to be closed."""
-    return factory.errand_sandboxes(
-        loaded.settings.sandbox, loaded.variables, clock, layers=loaded.home / factory.LAYERS
-    )
 
 
 def skill_context_of(

@@ -352,48 +352,43 @@ def _twice(head: str) -> Finding | None:
     return None
 
 
-def _name_findings(head: dict[str, Any], folder: str) -> list[Finding]:
+def _name_findings(head: dict[str, Any], folder: str) -> Iterator[Finding]:
     name = head.get("name")
     if not isinstance(name, str) or not GUIDE_NAME.fullmatch(name):
         repair = "Write name: with at most 64 small letters, digits and single dashes."
-        return [Finding("It has no name that a guide can have.", repair, 1)]
-    if name != folder:
+        yield Finding("It has no name that a guide can have.", repair, 1)
+    elif name != folder:
         what = f"It is called {name!r}, and its folder {_shown(folder)!r}."
-        return [Finding(what, "Give both the same name.", 1)]
-    return []
+        yield Finding(what, "Give both the same name.", 1)
 
 
-def _head_findings(head: dict[str, Any]) -> list[Finding]:
+def _head_findings(head: dict[str, Any]) -> Iterator[Finding]:
     description = head.get("description")
-    found: list[Finding] = []
     if not isinstance(description, str) or not description.strip():
         repair = "Write description: with what it does and when to use it."
-        found.append(Finding("It has no description.", repair, 1))
+        yield Finding("It has no description.", repair, 1)
     elif len(description.strip()) > _LONGEST_DESCRIPTION:
         what = f"Its description has more than {_LONGEST_DESCRIPTION} characters."
-        found.append(Finding(what, "Say only what it does and when to use it.", 1))
+        yield Finding(what, "Say only what it does and when to use it.", 1)
     for key, kinds in _EXPECTED.items():
         if head.get(key) is not None and not isinstance(head[key], kinds):
             wanted = " or ".join({str: "a text", dict: "a table", list: "a list"}[k] for k in kinds)
-            found.append(Finding(f"Its {key} is not {wanted}.", f"Write {wanted}, or none.", 1))
-    return found
+            yield Finding(f"Its {key} is not {wanted}.", f"Write {wanted}, or none.", 1)
 
 
-def _path_findings(files: Sequence[SkillFile]) -> list[Finding]:
-    found: list[Finding] = []
+def _path_findings(files: Sequence[SkillFile]) -> Iterator[Finding]:
     seen = {"skill.md"}
     for file in files:
         shown = _shown(file.path)
         if not _is_inside(file.path):
             what = f"The path {shown!r} leaves the folder, or cannot be one."
-            found.append(Finding(what, "Use a plain path below the folder."))
+            yield Finding(what, "Use a plain path below the folder.")
         elif file.path.casefold() in seen:
-            found.append(Finding(f"{shown!r} is there twice.", "Give each file its own name."))
+            yield Finding(f"{shown!r} is there twice.", "Give each file its own name.")
         elif any(is_sensitive(part) for part in file.path.split("/")):
             what = f"{shown!r} is the name of a file that usually holds secrets."
-            found.append(Finding(what, "Leave it out."))
+            yield Finding(what, "Leave it out.")
         seen.add(file.path.casefold())
-    return found
 
 
 def _is_inside(path: str) -> bool:
@@ -406,19 +401,18 @@ def _is_inside(path: str) -> bool:
     )
 
 
-def _content_findings(content: str, path: str, redact: Redactor) -> list[Finding]:
+def _content_findings(content: str, path: str, redact: Redactor) -> Iterator[Finding]:
     where = f"{path}: " if path else ""
-    found: list[Finding] = []
     if match := _UNWRITTEN.search(content):
         line = content.count("\n", 0, match.start()) + 1
         what = f"{where}There is something in it that is not text."
-        found.append(Finding(what, "A guide has text files only; remove it.", line))
+        yield Finding(what, "A guide has text files only; remove it.", line)
     if redact(content) != content:
         lines = enumerate(content.split("\n"), start=1)
         line = next((number for number, each in lines if redact(each) != each), 0)
         what = f"{where}There is a secret in it."
-        found.append(Finding(what, "Remove it, and say where to get it instead.", line))
-    return [*found, *dangers(content, path)]
+        yield Finding(what, "Remove it, and say where to get it instead.", line)
+    yield from dangers(content, path)
 
 
 def _shown(text: str) -> str:

@@ -1,15 +1,13 @@
 """What you need to test an agent without a model, a network or the passing of time.
 
 `ScriptedModel` plays a script inside the process, `ScriptedServer` plays the same one over HTTP
-with the quirks of real servers, `FakeEmbedder` embeds without a model, and `FrozenClock` makes time
-an argument.
+with the quirks of real servers, and `FrozenClock` makes time an argument.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from long_running_agents.testing.embedder import FakeEmbedder
     from long_running_agents.testing.frozen_clock import FrozenClock
     from long_running_agents.testing.script import (
         CutStream,
@@ -35,12 +33,11 @@ if TYPE_CHECKING:
         ScriptUsedUpError,
         make_app,
     )
-    from long_running_agents.testing.scripted_server import ScriptedServer, scripted_process
+    from long_running_agents.testing.scripted_server import ScriptedServer
 
 __all__ = [
     "CutStream",
     "Failure",
-    "FakeEmbedder",
     "FrozenClock",
     "Hang",
     "MalformedJson",
@@ -61,11 +58,10 @@ __all__ = [
     "hang",
     "make_app",
     "say",
-    "scripted_process",
 ]
 
 # Imported when a name is used, the light ones first: a test that needs a clock need not load more.
-_MODULES = ("script", "frozen_clock", "scripted_server", "embedder", "scripted_model")
+_MODULES = ("script", "frozen_clock", "scripted_server", "scripted_model")
 
 
 def __getattr__(name: str) -> Any:

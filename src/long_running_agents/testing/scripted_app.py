@@ -5,7 +5,7 @@ import json
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias, assert_never, cast
+from typing import Any, assert_never, cast
 from uuid import uuid4
 
 import uvicorn
@@ -13,7 +13,7 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from long_running_agents.domain.json_schema import nodes
 from long_running_agents.models.chat_protocol import (
@@ -23,9 +23,10 @@ from long_running_agents.models.chat_protocol import (
     call_json,
     completion_id,
     error_json,
+    table,
     usage_json,
 )
-from long_running_agents.testing import embedder
+from long_running_agents.net.listen import configured
 from long_running_agents.testing.script import (
     CutStream,
     Failure,
@@ -360,8 +361,6 @@ _EVENTS = "text/event-stream"
 # Longer than any pause of a client, which would else find its idle connection closed.
 _KEEP_ALIVE_SECONDS = 3600
 
-Answer: TypeAlias = "Response | _Stream | _CutBody | _Silence"
-
 
 class ModelApp:
     """What the server knows, and the routes that use it."""
@@ -370,7 +369,6 @@ class ModelApp:
         self, script: Script, quirks: frozenset[Quirk], require_key: str | None, keep: int
     ) -> None:
         self.received: deque[bytes] = deque(maxlen=keep)
-        self.embedded: deque[bytes] = deque(maxlen=keep)
         self._script = script
         self._served = ServedFailures()
         self._quirks = quirks
@@ -378,7 +376,6 @@ class ModelApp:
         self._asgi = Starlette(
             routes=[
                 Route("/v1/chat/completions", self._complete, methods=["POST"]),
-                Route("/v1/embeddings", self._embed, methods=["POST"]),
                 Route("/v1/models", self._models),
                 Route("/health", self._health),
                 Route("/requests", self._requests),
@@ -393,17 +390,9 @@ class ModelApp:
 
     def server(self) -> uvicorn.Server:
         """An HTTP server for the routes that leaves signals and the loop to its caller."""
-        config = uvicorn.Config(
-            self._asgi,
-            http="h11",
-            ws="none",
-            lifespan="off",
-            # A cut connection is an error to uvicorn, and our purpose.
-            log_config=None,
-            log_level="critical",
-            access_log=False,
-            timeout_keep_alive=_KEEP_ALIVE_SECONDS,
-        )
+        # A cut connection is an error to uvicorn, and our purpose.
+        quiet = {"http": "h11", "log_level": "critical"}
+        config = configured(self._asgi, {**quiet, "timeout_keep_alive": _KEEP_ALIVE_SECONDS})
         config.load()
         server = uvicorn.Server(config)
         # What serve() does, without its signal handlers, which belong to the process.
@@ -430,7 +419,7 @@ class ModelApp:
             return _error(400, str(error))
         return JSONResponse({"status": "ok"})
 
-    async def _complete(self, request: Request) -> "Answer":
+    async def _complete(self, request: Request) -> ASGIApp:
         if not self._allowed(request):
             return _error(401, "Incorrect API key provided.", code="invalid_api_key")
         raw = await request.body()
@@ -444,27 +433,12 @@ class ModelApp:
         await asyncio.sleep(reply.delay)
         return self._answer(reply, body, estimate_tokens(len(raw)))
 
-    async def _embed(self, request: Request) -> "Answer":
-        """Vectors of shared words. The script's failures are served; its words are not needed."""
-        if not self._allowed(request):
-            return _error(401, "Incorrect API key provided.", code="invalid_api_key")
-        raw = await request.body()
-        self.embedded.append(raw)
-        try:
-            texts = embedder.texts_in(raw)
-        except ValueError as error:
-            return _error(400, str(error))
-        asked = [{"role": "user", "content": "\n".join(texts)}]
-        reply = self._script.reply_for(asked, self._served)
-        await asyncio.sleep(reply.delay)
-        return _plain(reply.failure, embedder.answer(texts, raw))
-
     def _allowed(self, request: Request) -> bool:
         if self._require_key is None:
             return True
         return request.headers.get("authorization") == f"Bearer {self._require_key}"
 
-    def _answer(self, reply: Reply, body: Json, prompt_tokens: int) -> "Answer":
+    def _answer(self, reply: Reply, body: Json, prompt_tokens: int) -> ASGIApp:
         streamed = bool(body.get("stream")) and Quirk.STREAM_IGNORED not in self._quirks
         structured = bool(body.get("response_format"))
         serving = Serving(
@@ -472,7 +446,7 @@ class ModelApp:
             completion=Completion(model=str(body.get("model", MODEL)), created=_CREATED),
             quirks=self._quirks,
             prompt_tokens=prompt_tokens,
-            include_usage=_wants_usage(body),
+            include_usage=bool(table(body, "stream_options").get("include_usage")),
         )
         if streamed and not isinstance(reply.failure, Status | Hang):
             return _Stream(serving)
@@ -523,13 +497,11 @@ class _CutBody:
         await _more(send, self._body[: len(self._body) // 2])
 
 
-class _Silence:
+async def _silence(scope: Scope, receive: Receive, send: Send) -> None:
     """A response that never comes: it ends when the client has gone."""
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        del scope, send
-        while (await receive())["type"] != "http.disconnect":
-            pass
+    del scope, send
+    while (await receive())["type"] != "http.disconnect":
+        pass
 
 
 def _parsed(raw: bytes) -> Json | None:
@@ -547,18 +519,13 @@ def _parsed(raw: bytes) -> Json | None:
     return body if all(isinstance(message, dict) for message in listed) else None
 
 
-def _wants_usage(body: Json) -> bool:
-    options: Json = body.get("stream_options") or {}
-    return bool(options.get("include_usage"))
-
-
-def _plain(failure: Failure | None, body: bytes) -> "Answer":
+def _plain(failure: Failure | None, body: bytes) -> ASGIApp:
     """An answer in one piece, or what the script puts in its place."""
     match failure:
         case Status() as status:
             return _failed(status)
         case Hang():
-            return _Silence()
+            return _silence
         case CutStream():
             return _CutBody(body)
         case MalformedJson():

@@ -4,12 +4,8 @@ import argparse
 import asyncio
 import json
 import signal
-import socket
-import subprocess
 import sys
-import tempfile
-from collections.abc import Collection, Generator, Iterable, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -17,11 +13,12 @@ from typing import TYPE_CHECKING, Any, Self
 from long_running_agents.testing.script import Quirk, Script
 
 if TYPE_CHECKING:
+    import socket
+
     import uvicorn
 
 
 _HOST = "127.0.0.1"
-_BACKLOG = 1024
 
 
 class ScriptedServer:
@@ -63,17 +60,14 @@ class ScriptedServer:
         """The bodies of the chat requests received, the oldest first."""
         return [json.loads(raw) for raw in self._app.received]
 
-    @property
-    def embedding_requests(self) -> list[dict[str, Any]]:
-        """The bodies of the embedding requests received, the oldest first."""
-        return [json.loads(raw) for raw in self._app.embedded]
-
     def use(self, script: Script) -> None:
         """Answer by another script from now on, as if no failure had been served."""
         self._app.use(script)
 
     async def __aenter__(self) -> Self:
-        self._socket = _listen(self._port)
+        from long_running_agents.net.listen import listening  # noqa: PLC0415 - as above
+
+        self._socket = listening(_HOST, self._port)
         self._server = self._app.server()
         await self._server.startup(sockets=[self._socket])
         return self
@@ -99,20 +93,6 @@ class ScriptedServer:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-
-
-def _listen(port: int) -> socket.socket:
-    # The event loop turns Nagle's delay off only for sockets that name their protocol; with it,
-    # every answer would take 40 ms.
-    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listener.bind((_HOST, port))
-        listener.listen(_BACKLOG)
-    except OSError:
-        listener.close()
-        raise
-    return listener
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -162,32 +142,6 @@ async def _serve(server: ScriptedServer) -> None:
         sys.stdout.write(f"listening on {server.url}\n")
         sys.stdout.flush()
         await stop.wait()
-
-
-_SAYS = "listening on "
-
-
-@contextmanager
-def scripted_process(script: Script, *, options: Iterable[str] = ()) -> Generator[str]:
-    """Serve a script from another process while inside; yields the address, ending in ``/v1``.
-
-    The options are more words for ``python -m long_running_agents.testing.scripted_server``.
-    """
-    with tempfile.NamedTemporaryFile("w", suffix=".json", encoding="utf-8") as file:
-        file.write(script.to_json())
-        file.flush()
-        command = [sys.executable, "-m", "long_running_agents.testing.scripted_server"]
-        server = subprocess.Popen(  # noqa: S603 - our own interpreter and module
-            [*command, "--script", file.name, *options], stdout=subprocess.PIPE, text=True
-        )
-        try:
-            line = server.stdout.readline() if server.stdout is not None else ""
-            if not line.startswith(_SAYS):
-                raise RuntimeError("The scripted model did not start; its own words are above.")
-            yield line.removeprefix(_SAYS).strip()
-        finally:
-            server.terminate()
-            server.communicate()
 
 
 if __name__ == "__main__":

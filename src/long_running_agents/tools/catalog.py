@@ -9,7 +9,6 @@ from typing import Any, Literal
 from pydantic_ai.exceptions import CallDeferred
 from pydantic_ai.tools import RunContext, ToolDefinition
 from pydantic_ai.toolsets import AbstractToolset, FunctionToolset, ToolsetTool
-from pydantic_core import SchemaValidator, core_schema
 from typing_extensions import override
 
 from long_running_agents.config import Settings
@@ -17,7 +16,14 @@ from long_running_agents.domain.skill import SkillKind
 from long_running_agents.domain.tool import Effect, Power
 from long_running_agents.domain.turn import ClientTool
 from long_running_agents.tools.code import code_tools, shell_tools
-from long_running_agents.tools.deps import CLIENT, TurnDeps, effect_of, is_foreign, powers_of
+from long_running_agents.tools.deps import (
+    CLIENT,
+    DefinedToolset,
+    TurnDeps,
+    effect_of,
+    is_foreign,
+    powers_of,
+)
 from long_running_agents.tools.files import data_tools, file_tools
 from long_running_agents.tools.memory import memory_tools
 from long_running_agents.tools.selection import lean, tool_search
@@ -144,35 +150,26 @@ _RETRIES = 1_000_000
 """The step limit bounds repetitions, as for all tools."""
 
 
-class ClientTools(AbstractToolset[TurnDeps]):
+class ClientTools(DefinedToolset):
     """Offers the client's tools, and lets every call of one wait for the client.
 
     They are not the library's external tools: those pass no middleware, and a turn that goes on
     must find their results in the ledger like all others.
     """
 
+    name = "client"
+
     def __init__(self, tools: Sequence[ClientTool]) -> None:
-        # An object is all we check: what else the schema says is the client's to know.
-        validator = SchemaValidator(core_schema.dict_schema())
-        self._tools = {
-            tool.name: ToolsetTool[TurnDeps](
-                toolset=self,
-                tool_def=ToolDefinition(
-                    name=tool.name,
-                    description=tool.description or None,
-                    parameters_json_schema=dict(tool.schema),
-                    metadata=CLIENT,
-                ),
-                max_retries=_RETRIES,
-                args_validator=validator,
+        definitions = [
+            ToolDefinition(
+                name=tool.name,
+                description=tool.description or None,
+                parameters_json_schema=dict(tool.schema),
+                metadata=CLIENT,
             )
             for tool in tools
-        }
-
-    @property
-    @override
-    def id(self) -> str:
-        return "client"
+        ]
+        self._tools = self.offered(definitions, _RETRIES)
 
     @override
     async def get_tools(self, ctx: RunContext[TurnDeps]) -> dict[str, ToolsetTool[TurnDeps]]:

@@ -2,9 +2,12 @@
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from pydantic_ai.tools import ToolDefinition
+from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
+from pydantic_core import SchemaValidator, core_schema
+from typing_extensions import override
 
 from long_running_agents.domain.events import EventEnvelope
 from long_running_agents.domain.ports import Clock
@@ -189,3 +192,28 @@ def effect_of(tool: ToolDefinition | None, args: Mapping[str, Any] | None = None
         else all(args.get(name, value) == value for name, value in unless.items())
     )
     return Effect(said[_KEY]) if harmless else Effect.ONCE
+
+
+_ARGUMENTS = SchemaValidator(core_schema.dict_schema(core_schema.str_schema()))
+
+
+class DefinedToolset(AbstractToolset[TurnDeps]):
+    """Tools that are known by their definitions; whoever runs a call checks its arguments."""
+
+    name: ClassVar[str]
+
+    @property
+    @override
+    def id(self) -> str:
+        return self.name
+
+    def offered(
+        self, definitions: Iterable[ToolDefinition], retries: int
+    ) -> dict[str, ToolsetTool[TurnDeps]]:
+        """The tools of these definitions, by name."""
+        return {
+            each.name: ToolsetTool(
+                toolset=self, tool_def=each, max_retries=retries, args_validator=_ARGUMENTS
+            )
+            for each in definitions
+        }

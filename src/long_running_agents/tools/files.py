@@ -123,8 +123,8 @@ async def write_file(
     check_writable(path)
     appends = mode == "append"
     before = await foreign_source(ctx.deps, path) if appends else ""
-    work = files.appended if appends else files.written
-    told = await asyncio.to_thread(work, workspace_of(ctx.deps), path, content)
+    workspace = workspace_of(ctx.deps)
+    told = await asyncio.to_thread(files.written, workspace, path, content, append=appends)
     await note_written(ctx.deps, [path], before)
     return told
 

@@ -11,7 +11,6 @@ from pydantic_ai.messages import ModelMessage, ModelResponse
 from pydantic_ai.tools import RunContext, ToolDefinition
 from pydantic_ai.toolsets import AbstractToolset
 from pydantic_ai.toolsets.abstract import ToolsetTool
-from pydantic_core import SchemaValidator, core_schema
 from typing_extensions import override
 
 from long_running_agents.config import LoadedSettings
@@ -26,14 +25,12 @@ from long_running_agents.mcp.base import (
     CallNotRun,
     CallSucceeded,
     Listing,
-    OfferedTool,
 )
 from long_running_agents.mcp.servers import PATIENCE, McpServer, McpServers, servers_of
 from long_running_agents.tools.catalog import reserved
-from long_running_agents.tools.deps import TurnDeps, hearsay
+from long_running_agents.tools.deps import DefinedToolset, TurnDeps, hearsay
 from long_running_agents.tools.middleware import GivenUp
 
-_ARGUMENTS = SchemaValidator(core_schema.dict_schema(core_schema.str_schema()))
 _FOR_A_CALL = 30.0
 _FRAME = 500
 """Characters that the frame around an answer takes, and a little more."""
@@ -74,13 +71,15 @@ class _Tool:
     definition: ToolDefinition
 
 
-class ForeignTools(AbstractToolset[TurnDeps]):
+class ForeignTools(DefinedToolset):
     """The tools of all servers.
 
     They say nothing of themselves that would be believed, so they can do everything and their
     results are foreign. What a server claims, such as that a tool only reads, goes to the gate.
     They work with the keys of the home's owner, so the turns of others do not have them.
     """
+
+    name = "mcp"
 
     def __init__(
         self, servers: McpServers, *, result_limit: int, redact: Redactor, owner: str = MINE
@@ -91,11 +90,6 @@ class ForeignTools(AbstractToolset[TurnDeps]):
         self._redact = redact
         self._known: list[Listing] = []
         self._tools: dict[str, _Tool] = {}
-
-    @property
-    @override
-    def id(self) -> str:
-        return "mcp"
 
     @override
     async def get_tools(self, ctx: RunContext[TurnDeps]) -> dict[str, ToolsetTool[TurnDeps]]:
@@ -111,15 +105,8 @@ class ForeignTools(AbstractToolset[TurnDeps]):
             )
         if listings != self._known:
             self._known, self._tools = listings, _by_name(self._servers, listings)
-        return {
-            name: ToolsetTool(
-                toolset=self,
-                tool_def=tool.definition,
-                max_retries=ctx.max_retries,
-                args_validator=_ARGUMENTS,
-            )
-            for name, tool in self._tools.items()
-        }
+        definitions = (tool.definition for tool in self._tools.values())
+        return self.offered(definitions, ctx.max_retries)
 
     @override
     async def call_tool(
@@ -162,8 +149,14 @@ def _by_name(servers: McpServers, listings: Sequence[Listing]) -> dict[str, _Too
     tools: dict[str, _Tool] = {}
     for server, listing in zip(servers.each, listings, strict=True):
         for offer in listing.offers:
+            definition = ToolDefinition(
+                name=offer.name,
+                description=offer.description,
+                parameters_json_schema=offer.schema,
+                metadata=hearsay(server.spec.name, offer.claim),
+            )
             # Two servers may arrive at one name; the first in the file has it.
-            tools.setdefault(offer.name, _Tool(server, offer.tool, _definition(server, offer)))
+            tools.setdefault(offer.name, _Tool(server, offer.tool, definition))
     return tools
 
 
@@ -177,12 +170,3 @@ def _patience(server: McpServer, called: Collection[str]) -> float:
     """How long a step waits for a server: a call that a person has allowed is worth the time."""
     prefix = f"{base.prefix(server.spec.name)}_"
     return _FOR_A_CALL if any(name.startswith(prefix) for name in called) else PATIENCE
-
-
-def _definition(server: McpServer, offer: OfferedTool) -> ToolDefinition:
-    return ToolDefinition(
-        name=offer.name,
-        description=offer.description,
-        parameters_json_schema=offer.schema,
-        metadata=hearsay(server.spec.name, offer.claim),
-    )

@@ -14,7 +14,7 @@ from long_running_agents.domain.ports import Clock
 from long_running_agents.mcp.servers import McpServers
 from long_running_agents.sandbox import factory
 from long_running_agents.sandbox.manager import SessionSandboxes
-from long_running_agents.skills.context import sandboxes_of, skill_context_of
+from long_running_agents.skills.context import skill_context_of
 from long_running_agents.skills.library import SkillFileSync, SkillLibrary
 from long_running_agents.store.database import Database
 from long_running_agents.tools.catalog import reserved
@@ -29,14 +29,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class OwnerResources:
-    """A folder that cannot be left, a place for code, a guarded way to the web, and servers."""
+    """A folder that cannot be left, a place for code, and a guarded way to the web."""
 
     workspace: Workspace
     folder: Workspace
     """The agent's own in the home, which holds its skills; often the workspace, too."""
     sandboxes: SessionSandboxes
     web: "Callable[[], Web]"
-    servers: McpServers
 
 
 class AllOwnerResources:
@@ -86,16 +85,9 @@ class AllOwnerResources:
     def _made(self, owner: str) -> OwnerResources:
         loaded = self._loaded
         workspace, borrowed = open_workspace(loaded, owner), is_borrowed(loaded, owner)
-        sandboxes = factory.session_sandboxes(
-            loaded.settings.sandbox,
-            loaded.variables,
-            self._clock,
-            workspace=workspace,
-            layers=loaded.home / factory.LAYERS,
-            borrowed=borrowed,
-        )
+        sandboxes = factory.session_sandboxes(loaded, self._clock, workspace, borrowed=borrowed)
         folder = open_agent_folder(loaded, owner) if borrowed else workspace
-        return OwnerResources(workspace, folder, sandboxes, self._web, self.servers)
+        return OwnerResources(workspace, folder, sandboxes, self._web)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +120,7 @@ def skill_setup_of(
     settings = loaded.settings
     if not settings.agent.tools.enable.skills:
         return None
-    sandboxes = sandboxes_of(loaded, clock)
+    sandboxes = factory.errand_sandboxes(loaded, clock)
     context = skill_context_of(
         loaded,
         database,

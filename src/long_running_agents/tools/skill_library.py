@@ -10,8 +10,9 @@ from long_running_agents.clock import SystemClock
 from long_running_agents.config import LoadedSettings
 from long_running_agents.domain.ports import Clock
 from long_running_agents.mcp.servers import servers_of
+from long_running_agents.sandbox.factory import errand_sandboxes
 from long_running_agents.sandbox.manager import SessionSandboxes
-from long_running_agents.skills.context import sandboxes_of, skill_context_of
+from long_running_agents.skills.context import skill_context_of
 from long_running_agents.skills.library import SkillLibrary
 from long_running_agents.store.database import Database
 from long_running_agents.store.schema import database_path, open_database
@@ -84,7 +85,7 @@ async def _library(
     loaded: LoadedSettings, database: Database, clock: Clock, *, making: bool
 ) -> AsyncGenerator[SkillLibrary]:
     servers = servers_of(loaded, clock, frozenset)
-    sandboxes = sandboxes_of(loaded, clock)
+    sandboxes = errand_sandboxes(loaded, clock)
     context = skill_context_of(
         servers.guarded(loaded),
         database,

@@ -11,9 +11,7 @@ from typing import Any, NotRequired
 from pydantic_ai import FunctionToolset, Tool
 from pydantic_ai.messages import ModelMessage, ModelResponse, ToolReturnPart
 from pydantic_ai.tools import RunContext, ToolDefinition
-from pydantic_ai.toolsets import AbstractToolset
 from pydantic_ai.toolsets.abstract import ToolsetTool
-from pydantic_core import SchemaValidator, core_schema
 from typing_extensions import TypedDict, override
 
 from long_running_agents.config.settings import SkillSettings
@@ -35,12 +33,11 @@ from long_running_agents.skills.context import SkillIndex, new_here, offered
 from long_running_agents.skills.library import SkillFileSync, SkillLibrary
 from long_running_agents.skills.python_ast import has_function, parsed
 from long_running_agents.tools import selection
-from long_running_agents.tools.deps import TurnDeps, code_powers, effect
+from long_running_agents.tools.deps import DefinedToolset, TurnDeps, code_powers, effect
 from long_running_agents.tools.selection import ToolFound
 
 FIND, READ = "find_skills", "read_skill"
 
-_ARGUMENTS = SchemaValidator(core_schema.dict_schema(core_schema.str_schema()))
 _HITS = 8
 _GUIDES = 12
 """Guides that are named without being searched for."""
@@ -76,11 +73,29 @@ async def read_skill(ctx: RunContext[TurnDeps], name: str, file: str = "") -> st
         name: The guide.
         file: One of its files; its instructions unless given.
     """
-    return await _guide(ctx.deps, name, file)
+    library = library_of(ctx.deps)
+    version = (await library.index()).get(name)
+    if version is None or version.kind is not SkillKind.GUIDE:
+        raise NotFound(f"No guide {name!r} is in use.", hint=f"{FIND} finds skills.")
+    if not await library.unchanged(version):
+        raise Denied(
+            f"The folder of {name!r} has changed since it was approved.",
+            hint=f"A person has to approve it again: 'lra skills approve {name}'.",
+        )
+    if not file:
+        listed = "".join(f"\n- {each.path}" for each in version.files)
+        where = f"\n\nIts files, in skills/{name}/:{listed}" if listed else ""
+        return f"{version.source}{where}"
+    for each in version.files:
+        if each.path == file:
+            return each.content
+    raise NotFound(f"{name!r} has no file {file!r}.")
 
 
-class SkillTools(AbstractToolset[TurnDeps]):
+class SkillTools(DefinedToolset):
     """The skills of whoever's turn it is."""
+
+    name = "skill_tools"
 
     def __init__(
         self,
@@ -98,11 +113,6 @@ class SkillTools(AbstractToolset[TurnDeps]):
         self._definitions: dict[tuple[str, str, int], ToolDefinition] = {}
         self._chosen: dict[str, tuple[SkillIndex, tuple[str, ...], list[Version]]] = {}
 
-    @property
-    @override
-    def id(self) -> str:
-        return "skill_tools"
-
     @override
     async def get_tools(self, ctx: RunContext[TurnDeps]) -> dict[str, ToolsetTool[TurnDeps]]:
         if ctx.deps.skills is None:
@@ -113,17 +123,9 @@ class SkillTools(AbstractToolset[TurnDeps]):
         if not index.versions:
             return {}
         chosen = self._choose(index, ctx)
-        tools = {
-            each.name: ToolsetTool(
-                toolset=self,
-                tool_def=self.definition(each),
-                max_retries=ctx.max_retries,
-                args_validator=_ARGUMENTS,
-            )
-            for each in chosen
-            if self._allows(each.name)
-        }
-        return {**tools, **await self._helpers(index, len(chosen), ctx)}
+        allowed = [self.definition(each) for each in chosen if self._allows(each.name)]
+        helpers = await self._helpers(index, len(chosen), ctx)
+        return {**self.offered(allowed, ctx.max_retries), **helpers}
 
     @override
     async def call_tool(
@@ -202,25 +204,6 @@ class SkillTools(AbstractToolset[TurnDeps]):
         return self._definitions[key]
 
 
-async def _guide(deps: TurnDeps, name: str, file: str) -> str:
-    version = (await library_of(deps).index()).get(name)
-    if version is None or version.kind is not SkillKind.GUIDE:
-        raise NotFound(f"No guide {name!r} is in use.", hint=f"{FIND} finds skills.")
-    if not await library_of(deps).unchanged(version):
-        raise Denied(
-            f"The folder of {name!r} has changed since it was approved.",
-            hint=f"A person has to approve it again: 'lra skills approve {name}'.",
-        )
-    if not file:
-        listed = "".join(f"\n- {each.path}" for each in version.files)
-        where = f"\n\nIts files, in skills/{name}/:{listed}" if listed else ""
-        return f"{version.source}{where}"
-    for each in version.files:
-        if each.path == file:
-            return each.content
-    raise NotFound(f"{name!r} has no file {file!r}.")
-
-
 def _told(version: Version) -> str:
     return first_sentence(version.interface.description)
 
@@ -275,7 +258,8 @@ async def generate_tool(
         examples: Calls, with known results.
     """
     source = _whole(name, code, doc, args or {})
-    return await _propose(ctx, _draft(ctx, source, name, "", doc, examples))
+    draft = SkillDraft(source=source, name=name, description=doc, brought=_origin(ctx))
+    return await _propose(ctx, draft, examples)
 
 
 async def promote_skill(
@@ -297,13 +281,20 @@ async def promote_skill(
     from long_running_agents.skills.export import extracted  # noqa: PLC0415 - for who makes one
 
     source = await asyncio.to_thread(extracted, text, function_name)
-    draft = _draft(ctx, source, tool_name or function_name, function_name, "", examples)
-    return await _propose(ctx, draft)
+    name = tool_name or function_name
+    draft = SkillDraft(source=source, name=name, function=function_name, brought=_origin(ctx))
+    return await _propose(ctx, draft, examples)
 
 
-async def _propose(ctx: RunContext[TurnDeps], draft: SkillDraft) -> str:
+async def _propose(
+    ctx: RunContext[TurnDeps], draft: SkillDraft, examples: list[ExampleArgument] | None
+) -> str:
     library = library_of(ctx.deps)
-    version = await library.offer(draft)
+    calls = (
+        SkillExample(args=each["args"], result=each.get("result"), checked="result" in each)
+        for each in examples or ()
+    )
+    version = await library.offer(replace(draft, examples=tuple(calls)))
     skill = await library.get(version.name)
     if not skill.uses(version.number):
         # Whoever put a version to rest had a reason, so that no policy takes it up again.
@@ -357,27 +348,6 @@ def _tried(version: Version) -> str:
             given = ", ".join(f"{name}={value!r}" for name, value in attempt.args.items())
             return f" Tried: {version.name}({given}) gave {attempt.shown}."[:500]
     return ""
-
-
-def _draft(
-    ctx: RunContext[TurnDeps],
-    source: str,
-    name: str,
-    function: str,
-    doc: str,
-    examples: list[ExampleArgument] | None,
-) -> SkillDraft:
-    return SkillDraft(
-        source=source,
-        name=name,
-        function=function,
-        description=doc,
-        examples=tuple(
-            SkillExample(args=each["args"], result=each.get("result"), checked="result" in each)
-            for each in examples or ()
-        ),
-        brought=_origin(ctx),
-    )
 
 
 def _origin(ctx: RunContext[TurnDeps]) -> SkillOrigin:

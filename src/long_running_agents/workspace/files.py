@@ -384,18 +384,14 @@ def _remarks(hits: list[Json], report: subprocess.ProcessReport) -> Iterator[str
         yield f"[{about['skipped']} files are no text or too large, and were not searched.]"
 
 
-def written(workspace: Workspace, path: str, content: str) -> str:
-    """Write all of a file."""
+def written(workspace: Workspace, path: str, content: str, *, append: bool) -> str:
+    """Write all of a file, or at its end."""
     data = content.encode("utf-8", "replace")
+    if append:
+        workspace.write(path, data, append=True)
+        return f"Added {len(data)} bytes to {path}, which now has {workspace.size(path)}."
     workspace.replace(path, data)
     return f"Wrote {len(data)} bytes to {path}."
-
-
-def appended(workspace: Workspace, path: str, content: str) -> str:
-    """Write at the end of a file."""
-    data = content.encode("utf-8", "replace")
-    workspace.write(path, data, append=True)
-    return f"Added {len(data)} bytes to {path}, which now has {workspace.size(path)}."
 
 
 def exchange(workspace: Workspace, path: str, old: str, new: str, *, every: bool) -> str:

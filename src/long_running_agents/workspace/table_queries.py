@@ -108,7 +108,12 @@ def _fulfilled(condition: Condition, kind: "pl.DataType") -> "pl.Expr":
         wanted = value if isinstance(value, list) else [value]
         return column.is_in([_typed(one, kind, condition) for one in wanted])
     if operator in ("contains", "starts_with", "ends_with"):
-        return _textual(column.cast(pl.String), operator, str(value))
+        text, part = column.cast(pl.String).str, str(value)
+        return {
+            "contains": text.contains(part, literal=True),
+            "starts_with": text.starts_with(part),
+            "ends_with": text.ends_with(part),
+        }[operator]
     one = pl.lit(_typed(value, kind, condition))
     return {
         "==": column == one,
@@ -118,16 +123,6 @@ def _fulfilled(condition: Condition, kind: "pl.DataType") -> "pl.Expr":
         ">": column > one,
         ">=": column >= one,
     }[operator]
-
-
-def _textual(column: "pl.Expr", operator: str, value: str) -> "pl.Expr":
-    match operator:
-        case "contains":
-            return column.str.contains(value, literal=True)
-        case "starts_with":
-            return column.str.starts_with(value)
-        case _:
-            return column.str.ends_with(value)
 
 
 def _typed(value: object, kind: "pl.DataType", condition: Condition) -> Any:
@@ -306,7 +301,7 @@ def _looked(file: int, name: str, question: TableQuery) -> Json:
 
     if os.pread(file, 2, 0) == GZIP:
         file, name = tables.gunzipped(file), name.lower().removesuffix(".gz")
-    if tables.is_wide(os.pread(file, 2, 0)):
+    if os.pread(file, 2, 0) in tables.WIDE:
         file = tables.narrowed(file)
     head = os.pread(file, _HEAD, 0)
     form = form_of(name, head)

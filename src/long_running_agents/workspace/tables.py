@@ -119,7 +119,8 @@ UNPACKED = 512 << 20
 
 _BLOCK = 1 << 20
 _GZIP = 31
-_WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+"""How a text begins that uses two bytes for each character."""
 
 
 def gunzipped(file: int) -> int:
@@ -128,9 +129,9 @@ def gunzipped(file: int) -> int:
 
 
 def _gunzip(file: int) -> Iterable[bytes]:
-    unpacker, offset, whole = zlib.decompressobj(wbits=_GZIP), 0, True
-    while block := os.pread(file, _BLOCK, offset):
-        offset += len(block)
+    unpacker, whole = zlib.decompressobj(wbits=_GZIP), True
+    for packed in _blocks(file):
+        block = packed
         while block:
             try:
                 yield unpacker.decompress(block, _BLOCK)
@@ -144,22 +145,10 @@ def _gunzip(file: int) -> Iterable[bytes]:
         raise UsageError("The gzip data ends too early.")
 
 
-def is_wide(head: bytes) -> bool:
-    """Whether a text uses two bytes for each character."""
-    return head.startswith(_WIDE)
-
-
 def narrowed(file: int) -> int:
     """A file with the same text in UTF-8."""
     decoder = codecs.getincrementaldecoder("utf-16")("replace")
-
-    def pieces() -> Iterable[bytes]:
-        offset = 0
-        while block := os.pread(file, _BLOCK, offset):
-            offset += len(block)
-            yield decoder.decode(block).encode("utf-8", "replace")
-
-    return _filled(pieces())
+    return _filled(decoder.decode(each).encode("utf-8", "replace") for each in _blocks(file))
 
 
 def sheet_as_csv(file: int, wanted: str) -> tuple[int, list[str]]:
@@ -223,10 +212,14 @@ def _whole(file: int) -> bytes:
     size = os.fstat(file).st_size
     if size > UNPACKED:
         raise _too_large()
-    parts: list[bytes] = []
-    while block := os.pread(file, _BLOCK, sum(map(len, parts))):
-        parts.append(block)
-    return b"".join(parts)
+    return b"".join(_blocks(file))
+
+
+def _blocks(file: int) -> Iterable[bytes]:
+    offset = 0
+    while block := os.pread(file, _BLOCK, offset):
+        offset += len(block)
+        yield block
 
 
 def _filled(pieces: Iterable[bytes]) -> int:
@@ -332,8 +325,6 @@ def _column_list(columns: Sequence[Sequence[str]]) -> str:
 
 
 def _table(heads: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    return "\n".join(_row(row) for row in (heads, ["---"] * len(heads), *rows))
-
-
-def _row(cells: Sequence[Any]) -> str:
-    return "| " + " | ".join(str(cell).replace("|", "\\|") for cell in cells) + " |"
+    table = (heads, ["---"] * len(heads), *rows)
+    cells = ([str(cell).replace("|", "\\|") for cell in row] for row in table)
+    return "\n".join(f"| {' | '.join(row)} |" for row in cells)

@@ -13,10 +13,10 @@ import pytest
 from tests.e2e.served import served
 from tests.e2e.window.script import DOUBLE, SCRIPT
 from tests.e2e.window.windows import DESKTOP, PHONE, Windows, browsing, send
+from tests.scripted_process import scripted_process
 
 from long_running_agents.home import Home
 from long_running_agents.server.server_file import running
-from long_running_agents.testing import scripted_process
 
 ASKING = {
     "LRA_AGENT__TOOLS__REQUIRE_APPROVAL": "write_file",

@@ -3,9 +3,10 @@ import os
 import sys
 
 import pytest
+from tests.scripted_process import scripted_process
 
 from long_running_agents.cli.main import run
-from long_running_agents.testing import Rule, Script, ToolCall, call, fail, say, scripted_process
+from long_running_agents.testing import Rule, Script, ToolCall, call, fail, say
 
 LINK = "\x1b]8;;http://evil\x1b\\link\x1b]8;;\x1b\\"
 COPY = "\x1b]52;c;aGk="

@@ -6,8 +6,9 @@ import subprocess
 import sys
 
 import pytest
+from tests.scripted_process import scripted_process
 
-from long_running_agents.testing import Rule, Script, say, scripted_process
+from long_running_agents.testing import Rule, Script, say
 
 
 def test_the_answer_is_on_stdout_and_everything_else_on_stderr(lra):

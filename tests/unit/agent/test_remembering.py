@@ -2,6 +2,7 @@ import asyncio
 from contextlib import asynccontextmanager
 
 import pytest
+from tests.embedder import FakeEmbedder
 from tests.unit.memory.desk import NOON, desk
 from tests.unit.store.house import add_session, add_turn
 
@@ -10,7 +11,6 @@ from long_running_agents.domain.memory import Viewer
 from long_running_agents.domain.turn import TurnStatus
 from long_running_agents.memory.mirrors import Mirrors
 from long_running_agents.store import memory_index, sessions, turns
-from long_running_agents.testing import FakeEmbedder
 
 pytestmark = pytest.mark.anyio
 

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from tests.scripted_process import scripted_process
 
 from long_running_agents import doctor
 from long_running_agents.cli.main import run
@@ -21,7 +22,7 @@ from long_running_agents.config.settings import Settings
 from long_running_agents.errors import CorruptData
 from long_running_agents.home import Home
 from long_running_agents.store.integrity import examine
-from long_running_agents.testing import Rule, Script, say, scripted_process
+from long_running_agents.testing import Rule, Script, say
 
 
 @pytest.fixture

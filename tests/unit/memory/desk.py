@@ -4,6 +4,7 @@ from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 
 from sqlalchemy import text
+from tests.embedder import FakeEmbedder
 from tests.unit.store.house import house
 
 from long_running_agents.domain.budget import Spent
@@ -13,7 +14,7 @@ from long_running_agents.domain.turn import Turn, TurnOrigin, TurnStatus
 from long_running_agents.memory.service import MemoryService
 from long_running_agents.store import memory_index
 from long_running_agents.store.tables import metadata
-from long_running_agents.testing import FakeEmbedder, FrozenClock
+from long_running_agents.testing import FrozenClock
 
 NOON = datetime(2026, 1, 5, 12, 0, tzinfo=UTC)
 ME = Viewer(owner="me")

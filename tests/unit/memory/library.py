@@ -3,12 +3,13 @@
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 
+from tests.embedder import FakeEmbedder
 from tests.unit.store.house import house
 
 from long_running_agents.domain.ids import SessionId
 from long_running_agents.domain.memory import MemoryDraft, MemoryKind, Query, Viewer
 from long_running_agents.memory.service import MemoryService
-from long_running_agents.testing import FakeEmbedder, FrozenClock
+from long_running_agents.testing import FrozenClock
 
 NOON = datetime(2026, 1, 5, 12, 0, tzinfo=UTC)
 ME = Viewer()

@@ -4,6 +4,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 
+from tests.embedder import FakeEmbedder
 from tests.unit.store.house import house
 
 from long_running_agents.domain.ids import SessionId
@@ -18,7 +19,7 @@ from long_running_agents.domain.memory import (
 from long_running_agents.memory.service import MemoryService
 from long_running_agents.memory.transfer import export_lines
 from long_running_agents.store import memories as stored
-from long_running_agents.testing import FakeEmbedder, FrozenClock
+from long_running_agents.testing import FrozenClock
 
 ME = "me"
 NOON = datetime(2026, 1, 5, 12, 0, tzinfo=UTC)

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.embedder import FakeEmbedder
 from tests.unit.memory.desk import (
     ME,
     NOON,
@@ -25,7 +26,6 @@ from long_running_agents.domain.turn import TurnOrigin, TurnStatus
 from long_running_agents.memory.service import PIECE, conversation_drafts, pieces
 from long_running_agents.store import memories as store_memories
 from long_running_agents.store import sessions, turns
-from long_running_agents.testing import FakeEmbedder
 
 pytestmark = pytest.mark.anyio
 

@@ -2,13 +2,13 @@ import asyncio
 
 import numpy as np
 import pytest
+from tests.embedder import FakeEmbedder
 from tests.unit.memory.desk import ME, desk, found, ids, orphans, rows, said, stored
 
 from long_running_agents.domain.memory import MemoryDraft, Query, Selection
 from long_running_agents.memory import words
 from long_running_agents.memory.service import MemoryService
 from long_running_agents.memory.vectors import Progress
-from long_running_agents.testing import FakeEmbedder
 
 pytestmark = pytest.mark.anyio
 

@@ -4,6 +4,7 @@ from datetime import timedelta
 
 import numpy as np
 import pytest
+from tests.embedder import FakeEmbedder
 from tests.unit.memory.desk import (
     ME,
     NOON,
@@ -24,7 +25,6 @@ from long_running_agents.domain.ids import SessionId
 from long_running_agents.domain.memory import MemoryDraft, MemoryKind, Query, Selection, Trust
 from long_running_agents.errors import NotFound, UsageError
 from long_running_agents.home import Home
-from long_running_agents.testing import FakeEmbedder
 
 pytestmark = pytest.mark.anyio
 

@@ -3,6 +3,7 @@ from datetime import timedelta
 
 import numpy as np
 import pytest
+from tests.embedder import FakeEmbedder
 from tests.unit.memory.desk import (
     ME,
     NOON,
@@ -35,7 +36,6 @@ from long_running_agents.errors import NotFound, UsageError
 from long_running_agents.memory.embedding.bundled import BundledEmbedder
 from long_running_agents.store import memories as memory_rows
 from long_running_agents.store import memory_index
-from long_running_agents.testing import FakeEmbedder
 
 pytestmark = pytest.mark.anyio
 

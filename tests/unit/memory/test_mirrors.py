@@ -3,6 +3,7 @@ import stat
 from datetime import timedelta
 
 import pytest
+from tests.embedder import FakeEmbedder
 from tests.unit.memory.shelter import (
     NOON,
     contents,
@@ -19,7 +20,6 @@ from long_running_agents.domain.memory import MemoryDraft, MemoryKind, MemorySco
 from long_running_agents.errors import StorageFailed, UsageError
 from long_running_agents.memory.mirrors import KNOWLEDGE, Mirrors, changes, written
 from long_running_agents.memory.vectors import Vectorising
-from long_running_agents.testing import FakeEmbedder
 
 pytestmark = pytest.mark.anyio
 

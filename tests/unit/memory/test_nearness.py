@@ -1,13 +1,13 @@
 import numpy as np
 import pytest
+from tests.embedder import DIMENSIONS, FakeEmbedder, hashed
 from tests.unit.memory.library import ME, YOU, full_library, library, notes
 
 from long_running_agents.domain.memory import Query
 from long_running_agents.memory.arrays import MemoryArrayCache
 from long_running_agents.memory.search import visible
-from long_running_agents.memory.vectors import nearest
+from long_running_agents.memory.vectors import VectorIndex
 from long_running_agents.store import memory_index
-from long_running_agents.testing.embedder import DIMENSIONS, FakeEmbedder, hashed
 
 pytestmark = pytest.mark.anyio
 
@@ -22,7 +22,9 @@ async def near(memories, text, viewer=ME):
     def work(tx):
         space = memory_index.space(tx, FakeEmbedder().space)
         shelf = MemoryArrayCache().current(tx, space, DIMENSIONS)
-        return shelf, nearest(tx, shelf, space, hashed([text])[0], visible(shelf, viewer))
+        return shelf, VectorIndex().nearest(
+            tx, shelf, space, hashed([text])[0], visible(shelf, viewer)
+        )
 
     return await memories.database.read(work)
 

@@ -3,13 +3,12 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.embedder import FakeEmbedder, hashed
 from tests.unit.memory.library import ME, NOON, YOU, found, full_library, library, notes, talk
 
 from long_running_agents.domain.ids import SessionId
 from long_running_agents.domain.memory import MemoryDraft, MemoryKind, Query
 from long_running_agents.memory.search import NO_EMBEDDER
-from long_running_agents.testing import FakeEmbedder
-from long_running_agents.testing.embedder import hashed
 
 pytestmark = pytest.mark.anyio
 

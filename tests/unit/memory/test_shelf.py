@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.embedder import DIMENSIONS, FakeEmbedder
 from tests.unit.memory.library import ME, full_library, notes, talk
 
 from long_running_agents.domain.memory import MemoryDraft, MemoryKind
@@ -13,7 +14,6 @@ from long_running_agents.memory import words
 from long_running_agents.memory.arrays import MemoryArrayCache, packed_signs
 from long_running_agents.store import memories as stored
 from long_running_agents.store import memory_index
-from long_running_agents.testing.embedder import DIMENSIONS, FakeEmbedder
 
 pytestmark = pytest.mark.anyio
 

@@ -1,6 +1,7 @@
 """A memory that is switched off is kept, listed and exported, and nothing brings it to mind."""
 
 import pytest
+from tests.embedder import FakeEmbedder
 from tests.unit.memory.desk import ME, YOU, desk, found, orphans, stored
 
 from long_running_agents.domain.memory import (
@@ -15,7 +16,6 @@ from long_running_agents.errors import NotFound
 from long_running_agents.memory.mirrors import Mirrors
 from long_running_agents.memory.service import MemoryService
 from long_running_agents.memory.transfer import export_lines, import_file
-from long_running_agents.testing import FakeEmbedder
 
 pytestmark = pytest.mark.anyio
 

@@ -3,7 +3,7 @@
 import json
 import os
 import secrets
-from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -13,12 +13,12 @@ from typing_extensions import override
 
 from long_running_agents.domain.ports import Clock
 from long_running_agents.errors import CorruptData, NotConfigured
+from long_running_agents.models.chat_protocol import Json, table, tables
 from long_running_agents.models.local.engine import (
     IDLE_AFTER,
     ContextExceeded,
     Finished,
     Hear,
-    Json,
     LocalPrompt,
     Piece,
     PromptRefused,
@@ -69,17 +69,22 @@ class LlamaEngine(ResidentEngine[_Server]):
 
     @override
     async def stream(self, prompt: LocalPrompt) -> AsyncGenerator[Piece, None]:
-        """Words as they are made, then how it ended. Closing the generator stops the work."""
-
         def work(hear: Hear[Json]) -> None:
             self._weights().handle_chat_completions(self._request(prompt), hear)
 
-        reading = _Reading()
+        reason = "stop"
         try:
-            async with aclosing(self._worker.stream(work)) as chunks:
+            async with aclosing(self._told(work)) as chunks:
                 async for chunk in chunks:
-                    for piece in reading.pieces(chunk):
-                        yield piece
+                    if error := table(chunk, "error"):
+                        raise _failure(error)
+                    choices = tables(chunk, "choices")
+                    for choice in choices:
+                        reason = str(choice.get("finish_reason") or reason)
+                        if text := table(choice, "delta").get("content"):
+                            yield TextPiece(str(text))
+                    if not choices and (usage := table(chunk, "usage")):
+                        yield _finished(reason, usage)
         except (ValueError, RuntimeError) as error:
             # llama.cpp's own words about a template or a schema it cannot use.
             raise PromptRefused(str(error)) from error
@@ -138,28 +143,8 @@ def _tight(schema: Json) -> str:
     return json.dumps({**schema, "x-guidance": {**spacing, "lenient": True}})
 
 
-class _Reading:
-    """Turns the library's chunks into pieces."""
-
-    def __init__(self) -> None:
-        self._reason = "stop"
-
-    def pieces(self, chunk: Json) -> Iterator[Piece]:
-        """What a chunk adds."""
-        if error := chunk.get("error"):
-            raise _failure(cast("Json", error))
-        choices: list[Json] = chunk.get("choices") or []
-        for choice in choices:
-            self._reason = str(choice.get("finish_reason") or self._reason)
-            delta: Json = choice.get("delta") or {}
-            if text := delta.get("content"):
-                yield TextPiece(str(text))
-        if not choices and (usage := chunk.get("usage")):
-            yield _finished(self._reason, cast("Json", usage))
-
-
 def _finished(reason: str, usage: Json) -> Finished:
-    details: Json = usage.get("prompt_tokens_details") or {}
+    details = table(usage, "prompt_tokens_details")
     return Finished(
         reason="length" if reason == "length" else "stop",
         prompt_tokens=int(usage.get("prompt_tokens") or 0),
@@ -218,12 +203,10 @@ class TransformersEngine(ResidentEngine[_Loaded]):
 
     @override
     async def stream(self, prompt: LocalPrompt) -> AsyncGenerator[Piece, None]:
-        """Words as they are made, then how it ended. Closing the generator stops the work."""
-
         def work(hear: Hear[Piece]) -> None:
             self._generate(self._weights(), prompt, hear)
 
-        async with aclosing(self._worker.stream(work)) as pieces:
+        async with aclosing(self._told(work)) as pieces:
             async for piece in pieces:
                 yield piece
 

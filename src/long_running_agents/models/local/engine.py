@@ -10,6 +10,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Literal, Protocol, TypeAlias, TypeVar
 
+from typing_extensions import override
+
 from long_running_agents.clock import SystemClock
 from long_running_agents.domain.ports import Clock
 from long_running_agents.errors import NotConfigured
@@ -100,98 +102,17 @@ class TextEngine(Protocol):
 
 
 T = TypeVar("T")
+Told = TypeVar("Told")
 
-Hear: TypeAlias = Callable[[T], bool]
+Hear: TypeAlias = Callable[[Told], bool]
 """Takes one more piece from the thread; True means that nobody wants the rest."""
-
-
-class EngineThread:
-    """Runs the work of one engine, a piece of work at a time, off the event loop.
-
-    The memory is dropped on the thread, too, after so many seconds without work; None means never.
-    """
-
-    def __init__(
-        self,
-        name: str,
-        drop: Callable[[], None],
-        *,
-        idle_after: float | None,
-        clock: Clock | None,
-    ) -> None:
-        self._drop = drop
-        self._idle_after = idle_after
-        self._clock = clock or SystemClock()
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix=f"model-{name}")
-        self._asked = 0
-        self.resting: asyncio.Task[None] | None = None
-
-    async def stream(self, work: Callable[[Hear[T]], None]) -> AsyncGenerator[T, None]:
-        """What the work tells, piece by piece. Closing the generator tells the work to stop."""
-        loop = asyncio.get_running_loop()
-        heard: asyncio.Queue[tuple[T] | None] = asyncio.Queue()
-        stop = threading.Event()
-
-        def hear(piece: T) -> bool:
-            if not stop.is_set():
-                try:
-                    loop.call_soon_threadsafe(heard.put_nowait, (piece,))
-                except RuntimeError:
-                    # The loop is closed: nobody will ever hear the rest.
-                    stop.set()
-            return stop.is_set()
-
-        def run() -> None:
-            # Those who left while they waited their turn want nothing.
-            if not stop.is_set():
-                work(hear)
-
-        self._busy()
-        running = loop.run_in_executor(self._thread, run)
-        running.add_done_callback(lambda done: _over(done, heard))
-        try:
-            while (piece := await heard.get()) is not None:
-                yield piece[0]
-            await running
-        finally:
-            stop.set()
-            self._idle()
-
-    async def rest(self) -> None:
-        """Let go of the memory now."""
-        if self.resting is not None and self.resting is not asyncio.current_task():
-            self.resting.cancel()
-        self.resting = None
-        await asyncio.get_running_loop().run_in_executor(self._thread, self._drop)
-
-    def _busy(self) -> None:
-        self._asked += 1
-        if self.resting is not None:
-            self.resting.cancel()
-            self.resting = None
-
-    def _idle(self) -> None:
-        self._asked -= 1
-        if self._asked == 0 and self._idle_after is not None:
-            self.resting = asyncio.get_running_loop().create_task(self._later(self._idle_after))
-
-    async def _later(self, seconds: float) -> None:
-        await self._clock.sleep(seconds)
-        await self.rest()
-
-
-def _over(done: "asyncio.Future[None]", heard: "asyncio.Queue[Any]") -> None:
-    if not done.cancelled():
-        # Looked at here too, so that a stream nobody reads to its end leaves no complaint behind.
-        done.exception()
-    heard.put_nowait(None)
 
 
 IDLE_AFTER = 600.0
 """Seconds without a prompt after which weights are let go of, unless someone says otherwise."""
 
 
-class ResidentEngine(ABC, Generic[T]):
+class ResidentEngine(TextEngine, ABC, Generic[T]):
     """Holds weights in this process while they are needed, until they are idle for too long.
 
     All work happens on one thread of the engine's own, so prompts wait for each other there, and
@@ -214,24 +135,66 @@ class ResidentEngine(ABC, Generic[T]):
     ) -> None:
         self._path = path
         self.name = name
-        """The model's name."""
         self.context = context
-        """The most tokens a prompt and its answer may have together."""
         self._held: T | None = None
-        self._worker = EngineThread(name, self._drop, idle_after=idle_after, clock=clock)
+        self._idle_after = idle_after
+        self._clock = clock or SystemClock()
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix=f"model-{name}")
+        self._asked = 0
+        self._resting: asyncio.Task[None] | None = None
 
     @property
     def loaded(self) -> bool:
         """Whether the weights are in memory."""
         return self._held is not None
 
-    @abstractmethod
-    def stream(self, prompt: LocalPrompt) -> AsyncGenerator[Piece, None]:
-        """Words as they are made, then how it ended. Closing the generator stops the work."""
-
+    @override
     async def unload(self) -> None:
-        """Let go of the memory; the next prompt loads again."""
-        await self._worker.rest()
+        self._stay_awake()
+        await asyncio.get_running_loop().run_in_executor(self._thread, self._drop)
+
+    async def _told(self, work: Callable[[Hear[Told]], None]) -> AsyncGenerator[Told, None]:
+        """What work on the thread tells, piece by piece; closing the generator tells it to stop."""
+        loop = asyncio.get_running_loop()
+        heard: asyncio.Queue[tuple[Told] | None] = asyncio.Queue()
+        stop = threading.Event()
+
+        def hear(piece: Told) -> bool:
+            if not stop.is_set():
+                try:
+                    loop.call_soon_threadsafe(heard.put_nowait, (piece,))
+                except RuntimeError:
+                    # The loop is closed: nobody will ever hear the rest.
+                    stop.set()
+            return stop.is_set()
+
+        def run() -> None:
+            # Those who left while they waited their turn want nothing.
+            if not stop.is_set():
+                work(hear)
+
+        self._asked += 1
+        self._stay_awake()
+        running = loop.run_in_executor(self._thread, run)
+        running.add_done_callback(lambda done: _over(done, heard))
+        try:
+            while (piece := await heard.get()) is not None:
+                yield piece[0]
+            await running
+        finally:
+            stop.set()
+            self._asked -= 1
+            if self._asked == 0 and self._idle_after is not None:
+                self._resting = loop.create_task(self._unload_after(self._idle_after))
+
+    def _stay_awake(self) -> None:
+        if self._resting is not None and self._resting is not asyncio.current_task():
+            self._resting.cancel()
+        self._resting = None
+
+    async def _unload_after(self, seconds: float) -> None:
+        await self._clock.sleep(seconds)
+        await self.unload()
 
     @classmethod
     def require(cls) -> None:
@@ -268,3 +231,10 @@ class ResidentEngine(ABC, Generic[T]):
     @abstractmethod
     def _load(self) -> T:
         """Read the weights from the disk."""
+
+
+def _over(done: "asyncio.Future[None]", heard: "asyncio.Queue[Any]") -> None:
+    if not done.cancelled():
+        # Looked at here too, so that a stream nobody reads to its end leaves no complaint behind.
+        done.exception()
+    heard.put_nowait(None)

@@ -1,10 +1,9 @@
 """The native model server: a local engine behind the chat-completions protocol."""
 
 import asyncio
-import contextlib
 import hmac
 import json
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from dataclasses import dataclass
 
@@ -16,7 +15,6 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from long_running_agents.clock import SystemClock
-from long_running_agents.domain.ports import Clock
 from long_running_agents.errors import LraError, UsageError
 from long_running_agents.models.chat_protocol import (
     DONE,
@@ -106,18 +104,15 @@ class _Failure(Exception):
 class ModelServer:
     """Answers one request at a time, and lets a few wait."""
 
-    def __init__(
-        self, engine: TextEngine, *, api_key: str | None, queue: int, clock: Clock
-    ) -> None:
+    def __init__(self, engine: TextEngine, api_key: str | None) -> None:
         self._engine = engine
         self._api_key = api_key
-        self._room = queue + 1
         self._inside = 0
         self._turn = asyncio.Lock()
-        self._clock = clock
+        self._clock = SystemClock()
 
     def app(self) -> Starlette:
-        """The routes."""
+        """The routes; without a key, for everybody on this machine."""
         return Starlette(
             routes=[
                 Route("/v1/chat/completions", self._complete, methods=["POST"]),
@@ -161,7 +156,7 @@ class ModelServer:
         return hmac.compare_digest(sent, f"Bearer {self._api_key}".encode())
 
     def _enter(self) -> None:
-        if self._inside >= self._room:
+        if self._inside > QUEUE:
             body = error_json(
                 "The model is busy with other requests.", "rate_limit_error", "rate_limit_exceeded"
             )
@@ -189,7 +184,7 @@ class _Answering:
                 await response(scope, receive, send)
 
         try:
-            await _unless_gone(respond(), receive)
+            await listen.while_connected(respond(), receive)
         finally:
             self.leave()
 
@@ -240,26 +235,6 @@ class _Answering:
             ) from error
 
 
-async def _unless_gone(work: Awaitable[None], receive: Receive) -> None:
-    working = asyncio.ensure_future(work)
-    listening = asyncio.ensure_future(_gone(receive))
-    try:
-        await asyncio.wait({working, listening}, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        listening.cancel()
-        if not working.done():
-            working.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await listening
-    with contextlib.suppress(asyncio.CancelledError):
-        await working
-
-
-async def _gone(receive: Receive) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass
-
-
 async def _read(request: Request) -> ChatRequest:
     raw = bytearray()
     async for piece in request.stream():
@@ -293,17 +268,6 @@ async def _body(send: Send, body: bytes, *, last: bool = False) -> None:
     await send({"type": "http.response.body", "body": body, "more_body": not last})
 
 
-def create_app(
-    engine: TextEngine,
-    *,
-    api_key: str | None,
-    queue: int = QUEUE,
-    clock: Clock | None = None,
-) -> Starlette:
-    """An application that serves an engine; without a key, to everybody on this machine."""
-    return ModelServer(engine, api_key=api_key, queue=queue, clock=clock or SystemClock()).app()
-
-
 async def serve(
     engine: TextEngine,
     host: str = "127.0.0.1",
@@ -324,6 +288,6 @@ async def serve(
             ready(f"{address}/v1")
 
     try:
-        await listen.serve(create_app(engine, api_key=api_key or None), host, port, told)
+        await listen.serve(ModelServer(engine, api_key or None).app(), host, port, told)
     finally:
         await engine.unload()

@@ -110,13 +110,13 @@ def arguments_schema(parameters: Json) -> Json:
     reduced = _reduced(parameters, References.of(parameters), 0)
     properties: Json = reduced.get("properties") or {}
     named: list[str] = reduced.get("required") or []
-    required = [name for name in named if name in properties]
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": required,
-        "additionalProperties": False,
-    }
+    return _closed(properties, [name for name in named if name in properties])
+
+
+def _closed(properties: Json, required: Sequence[str]) -> Json:
+    """The schema of an object with these properties and no others."""
+    shape: Json = {"type": "object", "properties": properties, "required": required}
+    return {**shape, "additionalProperties": False}
 
 
 def _reduced(given: Json, known: References, depth: int) -> Json:
@@ -169,24 +169,14 @@ def answer_name(tools: Sequence[ChatTool]) -> str:
 
 def envelope_schema(request: ChatRequest) -> Json:
     """The schema of the choices a request leaves."""
-    branches = [
-        _branch(tool.name, args=arguments_schema(tool.parameters)) for tool in request.tools
-    ]
+    choices = {tool.name: arguments_schema(tool.parameters) for tool in request.tools}
     if request.choice == "auto":
-        branches.append(_branch(answer_name(request.tools), args=_EMPTY))
+        choices[answer_name(request.tools)] = _closed({}, [])
+    branches = [
+        _closed({"tool": {"const": name}, "args": args}, ["tool", "args"])
+        for name, args in choices.items()
+    ]
     return {"anyOf": branches}
-
-
-_EMPTY: Json = {"type": "object", "properties": {}, "required": [], "additionalProperties": False}
-
-
-def _branch(name: str, *, args: Json) -> Json:
-    return {
-        "type": "object",
-        "properties": {"tool": {"const": name}, "args": args},
-        "required": ["tool", "args"],
-        "additionalProperties": False,
-    }
 
 
 def choosing(request: ChatRequest) -> tuple[PlainMessage, ...]:
