@@ -245,6 +245,7 @@ def _compactor(
     loaded: LoadedSettings, parts: _Parts, models: ModelSource, settings: RunSettings
 ) -> Compactor:
     book = BudgetBook(parts.database, parts.clock, settings.shared)
+    _meter(parts.memories, book, loaded.settings.owner)
     asked = SideRequests(book, models, settings.limits[Mode.BOUNDED], settings.retries)
     archive = Path(loaded.home) / (loaded.settings.sessions.directory or "sessions")
     return Compactor(parts.database, parts.clock, parts.hub, asked, archive)
@@ -285,8 +286,6 @@ def _assemble(
         view=HistoryWindow(loaded.settings.sessions.max_history_messages),
         observers=observers,
     )
-    if parts.memories is not None:
-        _meter(parts.memories, runner.book, loaded.settings.owner)
     return App(
         loaded=loaded,
         home=Home(loaded.home),
@@ -340,9 +339,9 @@ def _deps(settings: Settings, parts: _Parts) -> MakeDeps:
     return make
 
 
-def _meter(memories: MemoryService, book: BudgetBook, owner: str) -> None:
+def _meter(memories: MemoryService | None, book: BudgetBook, owner: str) -> None:
     """Let vectors that a server computes count for the home's owner."""
-    embedder = memories.embedder
+    embedder = None if memories is None else memories.embedder
     if isinstance(embedder, RemoteEmbedder):
         embedder.spend = partial(book.spend, owner, embedder.space)
 
