@@ -218,15 +218,23 @@ def _span(
 
 def _told(turn: Turn, log_of_turn: Sequence[ModelMessage]) -> str:
     """All that was said in a turn, with its calls; long results in part."""
-    lines = [f"## Turn {turn.number}, {turn.created_at:%Y-%m-%d %H:%M} UTC", ""]
-    for message in log_of_turn:
+    head = f"## Turn {turn.number}, {turn.created_at:%Y-%m-%d %H:%M} UTC"
+    return "\n".join([head, "", *spoken(log_of_turn, _RESULT), "", ""])
+
+
+def spoken(talk: Sequence[ModelMessage], longest: int | None = None) -> list[str]:
+    """All that messages say, each thing with who says it; results up to a length, if it matters."""
+    lines: list[str] = []
+    for message in talk:
         if isinstance(message, ModelResponse):
             calls = [f"{call.tool_name}({call.args_as_json_str()})" for call in message.tool_calls]
             lines += [f"Agent: {each}" for each in (transcript.text_of(message), *calls) if each]
         else:
             lines += [
-                f"Result: {clip(text, _RESULT)}" if role == "tool" else f"User: {text}"
+                f"Result: {clip(text, longest) if longest else text}"
+                if role == "tool"
+                else f"User: {text}"
                 for role, text in map(transcript.words, message.parts)
                 if text and role != "system"
             ]
-    return "\n".join([*lines, "", ""])
+    return lines

@@ -22,6 +22,7 @@ _CALLS = 60
 _TURNS = 60
 _LONGEST = 400
 """Characters of a prompt or an answer that a line is made of."""
+_ENDED = [CallState.DONE, CallState.FAILED, CallState.UNCERTAIN, CallState.DENIED]
 _EXIT = re.compile(r"\[exit code (\d+)\]")
 
 
@@ -89,28 +90,29 @@ def _questions(tx: Transaction, session_id: SessionId) -> list[str]:
 
 
 def _artifacts(tx: Transaction, session_id: SessionId, after: int, before: int) -> list[Artifact]:
-    """The files that were written and the commands that ran, each once, the newest first."""
+    """The files that were written and the commands that ran or were refused, the newest first."""
     query = (
         select(tool_calls, turns.c.number)
         .join(turns, turns.c.id == tool_calls.c.turn_id)
         .where(
             tool_calls.c.session_id == session_id,
             tool_calls.c.effect != Effect.READ,
-            tool_calls.c.state.in_([CallState.DONE, CallState.FAILED, CallState.UNCERTAIN]),
+            tool_calls.c.state.in_(_ENDED),
             turns.c.number > after,
             turns.c.number < before,
         )
         .order_by(turns.c.number.desc(), tool_calls.c.step.desc(), tool_calls.c.position.desc())
         .limit(_CALLS)
     )
-    found: dict[str, Artifact] = {}
+    found: dict[tuple[str, bool], Artifact] = {}
     for row in tx.execute(query):
         args: dict[str, Any] = json.loads(row.args)
         name = args.get("path") or args.get("command")
         if isinstance(name, str) and name:
-            outcome = _outcome(row.state, args, row.result or "")
-            made = Artifact(name=name, outcome=f"{row.tool} {outcome}", turn=row.number)
-            found.setdefault(name, made)
+            outcome = f"{row.tool} {_outcome(row.state, args, row.result or '')}"
+            denied = row.state == CallState.DENIED
+            made = Artifact(name=name, outcome=outcome, turn=row.number, denied=denied)
+            found.setdefault((name, denied), made)
     return list(found.values())
 
 
