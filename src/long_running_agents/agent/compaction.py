@@ -200,14 +200,16 @@ def _span(
     tx: Transaction, session_id: SessionId, before: int, least: int, room: int
 ) -> _Span | None:
     """The turns before one that no fold stands for yet; None when it is too early for another."""
-    made = folds.of_session(tx, session_id)
+    made = folds.of_session(tx, session_id, most=1)
     after = max([folds.cleared(tx, session_id), *(fold.last for fold in made)])
+    leaving = min(before - 1 - after, _TURNS)
+    if leaving <= 0:
+        return None
     steps = folds.steps(tx, session_id)
     if made and steps - made[-1].steps < least:
         return None
     told, words = list[Turn](), ""
-    leaving = min(before - 1 - after, _TURNS)
-    for turn in turns.of_session(tx, session_id, limit=max(leaving, 0), offset=after):
+    for turn in turns.of_session(tx, session_id, limit=leaving, offset=after):
         more = _told(turn, transcript.loaded(messages.of_turn(tx, turn.id)))
         if told and len(words) + len(more) > room:
             break
