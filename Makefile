@@ -10,7 +10,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: help chat test test-all smoke check unit lint types layers static stories integration \
 	contract docs ui ui-check e2e window speed chaos pictures test-extras test-docker ready sandbox browser attack attack-docker bench bench-memory \
-	bench-sandbox bench-server bench-data bench-skills bench-agentdojo \
+	bench-sandbox bench-server bench-data bench-skills bench-context bench-agentdojo \
 	bench-small-model bench-footprint clean
 
 help:
@@ -29,6 +29,7 @@ help:
 	@echo "make bench-server  the same for many sessions at once"
 	@echo "make bench-memory  the same for memories: what is found, and how fast"
 	@echo "make bench-skills  what skills cost: a call, a step, a request"
+	@echo "make bench-context  what a long session costs: a standing block, 10,000 messages"
 	@echo "make bench-footprint  what the program needs: to be ready, for a question, over many turns"
 	@echo "make bench-agentdojo  what the gate lets through, and what it asks"
 	@echo "make bench-small-model  which tools the model in the box chooses, through the whole agent"
@@ -200,6 +201,9 @@ bench-footprint: $(VENV)/.ready
 
 bench-skills: $(VENV)/.ready sandbox
 	@$(BIN)/python -m benchmarks.skills
+
+bench-context: $(VENV)/.ready
+	@$(BIN)/python -m benchmarks.context_cost
 
 bench-agentdojo: $(VENV)/.ready
 	@$(BIN)/python -m benchmarks.agentdojo

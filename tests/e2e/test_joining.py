@@ -113,6 +113,8 @@ def test_commands_that_write_go_through_the_server(serve, lra):
     code, out, err = lra("chat", "--session", "one", stdin="hello\nand bye\n")
     assert (code, "joined the server" in err) == (0, True)
     assert out.startswith("Hello there, friend.\n")
+    code, out, _ = lra("context", "check", "one")
+    assert (code, out.count(" missing: ")) == (1, 2)
     assert lra("sessions", "rename", "one", "Uno")[0] == 0
     copy = lra("sessions", "fork", "one")[1].strip()
     assert lra("sessions", "delete", "one", "--yes")[0] == 0

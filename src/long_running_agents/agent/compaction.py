@@ -201,14 +201,16 @@ def _span(
     tx: Transaction, session_id: SessionId, before: int, least: int, room: int
 ) -> _Span | None:
     """The turns before one that no fold stands for yet; None when it is too early for another."""
-    made = folds.of_session(tx, session_id)
+    made = folds.of_session(tx, session_id, most=1)
     after = max([folds.cleared(tx, session_id), *(fold.last for fold in made)])
+    leaving = min(before - 1 - after, _TURNS)
+    if leaving <= 0:
+        return None
     steps = folds.steps(tx, session_id)
     if made and steps - made[-1].steps < least:
         return None
     told, words = list[Turn](), ""
-    leaving = min(before - 1 - after, _TURNS)
-    for turn in turns.of_session(tx, session_id, limit=max(leaving, 0), offset=after):
+    for turn in turns.of_session(tx, session_id, limit=leaving, offset=after):
         more = _told(turn, transcript.loaded(messages.of_turn(tx, turn.id)))
         if told and len(words) + len(more) > room:
             break
@@ -219,15 +221,23 @@ def _span(
 
 def _told(turn: Turn, log_of_turn: Sequence[ModelMessage]) -> str:
     """All that was said in a turn, with its calls; long results in part."""
-    lines = [f"## Turn {turn.number}, {turn.created_at:%Y-%m-%d %H:%M} UTC", ""]
-    for message in log_of_turn:
+    head = f"## Turn {turn.number}, {turn.created_at:%Y-%m-%d %H:%M} UTC"
+    return "\n".join([head, "", *spoken(log_of_turn, _RESULT), "", ""])
+
+
+def spoken(talk: Sequence[ModelMessage], longest: int | None = None) -> list[str]:
+    """All that messages say, each thing with who says it; results up to a length, if it matters."""
+    lines: list[str] = []
+    for message in talk:
         if isinstance(message, ModelResponse):
             calls = [f"{call.tool_name}({call.args_as_json_str()})" for call in message.tool_calls]
             lines += [f"Agent: {each}" for each in (transcript.text_of(message), *calls) if each]
         else:
             lines += [
-                f"Result: {clip(text, _RESULT)}" if role == "tool" else f"User: {text}"
+                f"Result: {clip(text, longest) if longest else text}"
+                if role == "tool"
+                else f"User: {text}"
                 for role, text in map(transcript.words, message.parts)
                 if text and role != "system"
             ]
-    return "\n".join([*lines, "", ""])
+    return lines

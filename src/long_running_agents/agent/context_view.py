@@ -10,15 +10,22 @@ from pydantic_ai.models import ModelRequestParameters
 from pydantic_ai.tools import ToolDefinition
 
 from long_running_agents.agent import history, transcript
-from long_running_agents.agent.compaction import Compactor
+from long_running_agents.agent.compaction import Compactor, spoken
 from long_running_agents.agent.context_window import FRAME, FittedRequest
 from long_running_agents.agent.memory import item
+from long_running_agents.agent.model_request import SideRequest
 from long_running_agents.agent.run_settings import NextRequest
 from long_running_agents.agent.run_settings import instructions as instructions_text
 from long_running_agents.agent.runner import TurnRunner
 from long_running_agents.domain import context_window
 from long_running_agents.domain.budget import estimate_tokens
-from long_running_agents.domain.compaction import Fold
+from long_running_agents.domain.compaction import (
+    ContextProbe,
+    Fold,
+    StandingBlock,
+    probes,
+    unnamed,
+)
 from long_running_agents.domain.context_window import HistoryWindow, MessageForm, MessageRole
 from long_running_agents.domain.ids import SessionId, TurnId
 from long_running_agents.domain.memory import Memory, MemoryKind, Trust
@@ -29,7 +36,7 @@ from long_running_agents.domain.turn import Turn, TurnOrigin, TurnStatus
 from long_running_agents.errors import ConfigError, UsageError
 from long_running_agents.memory.words import line
 from long_running_agents.models.factory import ModelSource, weigh
-from long_running_agents.store import messages, rules, sessions, turns
+from long_running_agents.store import folds, messages, rules, sessions, turns
 from long_running_agents.store.database import Database, Transaction
 from long_running_agents.store.messages import StoredMessage
 from long_running_agents.tools import selection
@@ -140,12 +147,7 @@ class Context:
 
 async def measured(ahead: NextRequest, asked: str = "") -> Context:
     """Fit a request as it would be fitted, and say what became of each part."""
-    noted = ahead.recollection.beside(ahead.messages)
-    parameters = ModelRequestParameters(
-        function_tools=[each.definition for each in ahead.tools],
-        instruction_parts=[InstructionPart(content=instructions_text(ahead.sections))],
-    )
-    fitted, problem = await _fitted(ahead, noted, parameters)
+    noted, fitted, problem = await _fitted(ahead)
     shares = _shares(ahead, noted, fitted)
     recalled = ahead.recollection.recalled
     return Context(
@@ -166,14 +168,18 @@ async def measured(ahead: NextRequest, asked: str = "") -> Context:
     )
 
 
-async def _fitted(
-    ahead: NextRequest, messages: list[ModelMessage], parameters: ModelRequestParameters
-) -> tuple[FittedRequest, str]:
+async def _fitted(ahead: NextRequest) -> tuple[list[ModelMessage], FittedRequest, str]:
+    """The conversation with what comes to mind, what is shown of it, and why it does not fit."""
+    noted = ahead.recollection.beside(ahead.messages)
+    parameters = ModelRequestParameters(
+        function_tools=[each.definition for each in ahead.tools],
+        instruction_parts=[InstructionPart(content=instructions_text(ahead.sections))],
+    )
     try:
-        ahead.window.take(messages, parameters)
-        return await ahead.window.fit(ahead.fitter, ahead.settings), ""
+        ahead.window.take(noted, parameters)
+        return noted, await ahead.window.fit(ahead.fitter, ahead.settings), ""
     except (ConfigError, UsageError) as error:
-        return ahead.fitter.whole(messages, parameters), str(error)
+        return noted, ahead.fitter.whole(noted, parameters), str(error)
 
 
 def _shares(
@@ -282,6 +288,12 @@ def _size(message: ModelMessage) -> int:
     return estimate_tokens(weigh(message))
 
 
+_CHECK = """\
+[A question about the conversation above, and no part of it. Answer from what stands above alone, \
+briefly, and copy names, paths and sentences letter for letter.]"""
+_ANSWER = 1_200
+"""Tokens that an answer to a probe may have: all rules together take 800."""
+
 _NOBODYS = SessionId("")
 _NOT_YET = TurnId("")
 """The id of a turn that nobody has begun."""
@@ -341,17 +353,53 @@ class ContextService:
             NotConfigured: There is no model to ask.
         """
         past = await self.database.read(lambda tx: self._past(tx, session_id, prompt))
-        choice = self.models.choices(past.model)[0]
-        talk = transcript.loaded(past.log)
         unsaid = _unsaid(past, prompt)
-        seen = len(past.log) >= past.count
-        ahead = await self.runner.ahead(
-            past.turn, talk, choice, unsaid=unsaid, seen=seen, rules=past.rules
-        )
+        ahead = await self._ahead(past, unsaid)
         return ContextPreview(
             session_id=session_id,
             earlier=past.count - past.stored,
             context=await measured(ahead, unsaid or ""),
+        )
+
+    async def check(self, session_id: SessionId) -> list[ContextProbe]:
+        """Ask the model what rows can tell, with no more than its next request would show.
+
+        Raises:
+            NotConfigured: There is no model to ask.
+            UsageError: The next request would not fit.
+        """
+
+        def look(tx: Transaction) -> tuple[_Past, StandingBlock]:
+            sessions.get(tx, session_id, owner=self.owner)
+            past = self._past(tx, session_id, None)
+            return past, folds.standing_block(tx, session_id, past.turn.number + 1)
+
+        past, kept = await self.database.read(look)
+        ahead = await self._ahead(past, _unsaid(past, None))
+        _, fitted, problem = await _fitted(ahead)
+        if problem:
+            raise UsageError(problem)
+        shown = "\n".join(spoken(fitted.messages))
+        asked = probes(kept, [rule.text for rule in past.rules], past.turn.prompt)
+        return [await self._checked(probe, ahead, shown) for probe in asked]
+
+    async def _checked(self, probe: ContextProbe, ahead: NextRequest, shown: str) -> ContextProbe:
+        # Beside the session: it is counted as any other request, and enters no log.
+        wanted = SideRequest(
+            instructions=instructions_text(ahead.sections),
+            words=f"{shown}\n\n{_CHECK}\n{probe.question}",
+            model=ahead.model,
+            most=_ANSWER,
+        )
+        answer = (await self.compactor.asked.run(self.owner, wanted)).text
+        return replace(probe, answer=answer, missing=unnamed(probe.expected, answer))
+
+    async def _ahead(self, past: _Past, unsaid: str | None) -> NextRequest:
+        talk = transcript.loaded(past.log)
+        seen = len(past.log) >= past.count
+        choice = self.models.choices(past.model)[0]
+        return await self.runner.ahead(
+            past.turn, talk, choice, unsaid=unsaid, seen=seen, rules=past.rules
         )
 
     async def compact(self, session_id: SessionId) -> Fold:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from long_running_agents.cli.main import Options
     from long_running_agents.client import Address, Client
     from long_running_agents.config import LoadedSettings
-    from long_running_agents.domain.compaction import Fold
+    from long_running_agents.domain.compaction import ContextProbe, Fold
     from long_running_agents.domain.ids import ApprovalId, SessionId, TurnId
     from long_running_agents.domain.memory import Viewer
     from long_running_agents.domain.ports import Clock
@@ -282,6 +282,10 @@ class LocalApi(_Agent):
         found = (await self._app.contexts.next(session_id)).context
         return {**plain(found), "total": found.shares.total}
 
+    async def check(self, session_id: "SessionId") -> "Sequence[ContextProbe]":
+        """Ask the model what rows can tell, with no more than its next request would show."""
+        return await self._app.contexts.check(session_id)
+
     async def compact(self, session_id: "SessionId") -> "Fold":
         """Let a summary, or a line for each turn, stand for all turns but the last one."""
         return await self._app.contexts.compact(session_id)
@@ -310,6 +314,7 @@ class RemoteApi(_Agent):
         self.models = client.models
         self.tools = client.tools
         self.context = client.sessions.context
+        self.check = client.sessions.check
         self.compact = client.sessions.compact
 
     @property

@@ -7,12 +7,13 @@ import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 import click
+from typing_extensions import override
 
 from long_running_agents.cli.access import open_agent
-from long_running_agents.cli.main import Options, command, unsafe_local_option
+from long_running_agents.cli.main import CommandGroup, Options, command, unsafe_local_option
 from long_running_agents.cli.output import note, shown
 from long_running_agents.clock import SystemClock
 from long_running_agents.domain.ids import SessionId, new_id, session_id
@@ -20,7 +21,7 @@ from long_running_agents.errors import NotConfigured, UsageError
 from long_running_agents.home import Home
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Awaitable, Callable
 
     from long_running_agents.cli.access import AgentApi
     from long_running_agents.cli.conversation import ChatOptions
@@ -35,6 +36,7 @@ SMALL = "{name} is small: it chats, but errs often and uses tools poorly ('lra m
 """The banner of an embedded model: nobody should expect more of it than it can give."""
 
 _LOCAL = "local:"
+T = TypeVar("T")
 
 model_option = click.option("--model", metavar="NAME", help="The model to ask, as provider:model.")
 _gemini_option = click.option(
@@ -355,20 +357,28 @@ async def _print_event(heard: "EventEnvelope | DeltaEnvelope") -> None:
     click.echo(json.dumps(heard.wire(), ensure_ascii=False))
 
 
-@command(json=True)
+class _ContextGroup(CommandGroup):
+    """Shows where no command is named."""
+
+    @override
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        known = (*self.commands, *ctx.help_option_names)
+        return super().parse_args(ctx, args if {*known} & {*args} else ["show", *args])
+
+
+@click.group(cls=_ContextGroup)
+def context() -> None:
+    """Show or check what the next request of a session contains; without a command, show it."""
+
+
+@context.subcommand("show", json=True)
 @click.argument("session", required=False)
-def context(options: Options, session: str | None, as_json: bool) -> None:
+def show_context(options: Options, session: str | None, as_json: bool) -> None:
     """Show what the next request of a session contains, the newest unless one is given."""
     from long_running_agents.cli.output import print_json
     from long_running_agents.cli.slash import context_lines
 
-    async def look() -> "Mapping[str, Any]":
-        async with open_agent(options.load(), None, terminal=False, resuming=True) as (agent, _):
-            newest = None if session else await agent.sessions.newest()
-            key = newest.id if newest else session_id(session or "")
-            return await agent.context(key)
-
-    found = asyncio.run(look())
+    found = asyncio.run(_of_session(options, session, lambda agent, key: agent.context(key)))
     if as_json:
         print_json(found)
         return
@@ -376,3 +386,34 @@ def context(options: Options, session: str | None, as_json: bool) -> None:
     rules = [part["text"] for part in found["instructions"] if part["source"] == "rules"]
     for part in filter(None, [*rules, found["block"]]):
         click.echo(f"\n{shown(part)}")
+
+
+@context.subcommand("check", json=True)
+@click.argument("session", required=False)
+def check_context(options: Options, session: str | None, as_json: bool) -> int:
+    """Ask the model about rules, files, tasks and decisions, shown only what the next request has.
+
+    The answers are compared with what is stored. The exit code is 1 when one lacks something.
+    """
+    from long_running_agents.cli.output import print_json
+
+    found = asyncio.run(_of_session(options, session, lambda agent, key: agent.check(key)))
+    if as_json:
+        print_json(found)
+    elif not found:
+        note("Nothing was said yet that could be asked for.")
+    for each in () if as_json else found:
+        outcome = f"missing: {'; '.join(each.missing)}" if each.missing else "passed"
+        click.echo(f"{each.kind:<13} {each.question} {' '.join(shown(outcome).split())}")
+    return int(any(each.missing for each in found))
+
+
+async def _of_session(
+    options: Options,
+    session: str | None,
+    work: "Callable[[AgentApi, SessionId], Awaitable[T]]",
+) -> "T":
+    """Do something with a session, the newest unless one is given, wherever its home is open."""
+    async with open_agent(options.load(), None, terminal=False, resuming=True) as (agent, _):
+        newest = None if session else await agent.sessions.newest()
+        return await work(agent, newest.id if newest else session_id(session or ""))

@@ -215,7 +215,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
         "List, show, rename, fork, export, import, delete sessions.",
     ),
     "tasks": ("sessions", "tasks", "Show a session's tasks."),
-    "context": ("chat", "context", "Show what the next request of a session contains."),
+    "context": ("chat", "context", "Show or check what the next request of a session contains."),
     "usage": ("sessions", "usage", "Say what was spent, by model, day and session."),
     "budget": ("budget", "budget", "Show what may still be used, and raise limits."),
     "memory": ("memory", "memory", "Search, list, correct and forget what is remembered."),

@@ -17,7 +17,7 @@ from long_running_agents.client.link import PATIENCE, Address, Find, Link
 from long_running_agents.client.nouns import Heard, MemoryClient, NounClient, SkillClient
 from long_running_agents.clock import SystemClock
 from long_running_agents.domain.approval import Approval
-from long_running_agents.domain.compaction import Fold
+from long_running_agents.domain.compaction import ContextProbe, Fold
 from long_running_agents.domain.events import (
     DeltaEnvelope,
     EventEnvelope,
@@ -41,7 +41,7 @@ _REFUSALS = 20
 
 
 _SUMMED_UP = 600.0
-"""Seconds in which a model sums a session up."""
+"""Seconds in which a model sums a session up, or answers all questions about it."""
 
 
 class TurnClient(NounClient, TurnApi):
@@ -227,6 +227,12 @@ class SessionClient(NounClient, SessionApi):
     async def context(self, session_id: SessionId) -> Mapping[str, Any]:
         """The next request of a session: model, window, total, shares."""
         return (await self.link.ask("GET", f"{_path(session_id)}/context")).body
+
+    async def check(self, session_id: SessionId) -> Sequence[ContextProbe]:
+        """Ask the model what rows can tell, with no more than its next request would show."""
+        path = f"{_path(session_id)}/context/check"
+        told = (await self.link.ask("POST", path, seconds=_SUMMED_UP)).body["probes"]
+        return [self.read(ContextProbe, each) for each in told]
 
     async def compact(self, session_id: SessionId) -> Fold:
         """Let a summary, or a line for each turn, stand for all turns but the last one."""

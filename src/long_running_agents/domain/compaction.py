@@ -1,10 +1,11 @@
 """Compaction: what stands for the turns that are left out, and which summaries are believed."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
+from enum import StrEnum
 
 from long_running_agents.domain.ids import SessionId
 from long_running_agents.domain.session import Task
@@ -86,6 +87,8 @@ class Artifact:
     name: str
     outcome: str
     turn: int
+    denied: bool = False
+    """Whether it was not to be: a person or a rule said no."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -200,3 +203,84 @@ def passage(text: str, query: str, around: int) -> str:
     start = max(max(sorted(starts), key=shared, default=0) - around // 3, 0)
     end = start + around + len(query)
     return f"{'…' if start else ''}{plain[start:end]}{'…' if end < len(plain) else ''}"
+
+
+class ProbeKind(StrEnum):
+    """What a probe question is about."""
+
+    RECALL = "recall"
+    ARTIFACT = "artifact"
+    CONTINUATION = "continuation"
+    DECISION = "decision"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextProbe:
+    """A question about a session whose answer is in rows."""
+
+    kind: ProbeKind
+    question: str
+    expected: tuple[str, ...]
+    """What the answer has to name, word for word."""
+    answer: str = ""
+    missing: tuple[str, ...] = ()
+    """What the answer did not name; nothing when the probe passed."""
+
+
+_ASKED = 5
+"""Tasks, or files and commands, that one question is about."""
+_QUOTED = 60
+"""Characters of a text that have to be quoted: the block shows more of each."""
+_QUOTE = "Quote that message, or its first hundred characters."
+
+
+def probes(block: StandingBlock, rules: Sequence[str], last: str) -> list[ContextProbe]:
+    """The questions that rows answer: a block of all turns, the rules, the user's last words."""
+    opened = [_beginning(task.title) for task in block.tasks if task.status.open][:_ASKED]
+    closed = [task for task in block.tasks if not task.status.open]
+    made = [_beginning(each.name) for each in block.artifacts if not each.denied][:_ASKED]
+    refused = [each for each in block.artifacts if each.denied]
+    recall, artifact, continuation, decision = ProbeKind
+    found = [
+        _probe(recall, "Which standing rules hold? Quote each word for word.", rules),
+        _probe(recall, f"What did the user say first? {_QUOTE}", [_beginning(block.began)]),
+        _probe(
+            artifact,
+            f"Which files were written or commands run last? Give the newest {len(made)} exactly.",
+            made,
+        ),
+    ]
+    if opened:
+        first = f"Which tasks are open? Give the first {len(opened)} titles exactly."
+        found.append(_probe(continuation, first, opened))
+    else:
+        said = f"What did the user say last? {_QUOTE}"
+        found.append(_probe(continuation, said, [_beginning(last)]))
+    if closed:
+        task = max(closed, key=lambda each: each.updated_at)
+        became = f"What was task #{task.number}, and what came of it? Quote title and result."
+        found.append(_probe(decision, became, map(_beginning, (task.title, task.result))))
+    if refused:
+        which = "Which call was refused last? Give its tool, and its path or command, exactly."
+        words = refused[0].outcome.partition(" ")[0], _beginning(refused[0].name)
+        found.append(_probe(decision, which, words))
+    return [probe for probe in found if probe.expected]
+
+
+def _probe(kind: ProbeKind, question: str, texts: Iterable[str]) -> ContextProbe:
+    return ContextProbe(kind=kind, question=question, expected=tuple(filter(_words, texts)))
+
+
+def unnamed(expected: Sequence[str], answer: str) -> tuple[str, ...]:
+    """Which of the texts do not occur in an answer, word for word."""
+    said = f" {_words(answer)} "
+    return tuple(text for text in expected if f" {_words(text)} " not in said)
+
+
+def _words(text: str) -> str:
+    return " ".join(re.findall(r"\w+", text.casefold()))
+
+
+def _beginning(text: str) -> str:
+    """The whole words at the beginning of a text."""
+    return text if len(text) <= _QUOTED else re.sub(r"\w+\Z", "", text[:_QUOTED])

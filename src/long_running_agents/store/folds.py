@@ -3,25 +3,33 @@
 import hashlib
 import json
 import re
+from itertools import islice
 from typing import Any
 
-from sqlalchemy import Select, func, insert, select
+from sqlalchemy import Integer, String, bindparam, func, insert, literal_column, select
 
 from long_running_agents.domain.approval import ApprovalState
 from long_running_agents.domain.compaction import Artifact, Fold, StandingBlock, TurnLine
 from long_running_agents.domain.ids import SessionId
 from long_running_agents.domain.tool import CallState, Effect
 from long_running_agents.store import tasks
-from long_running_agents.store.database import Transaction
-from long_running_agents.store.sql import row_reader, row_values
+from long_running_agents.store.database import Prepared, Transaction
+from long_running_agents.store.sql import among_given, packed, row_reader, row_values
 from long_running_agents.store.tables import approvals, folds, messages, sessions, tool_calls, turns
 
 _line = row_reader(TurnLine)
 _fold = row_reader(Fold, faults=lambda row: tuple(json.loads(row.faults)))
 _CALLS = 60
 _TURNS = 60
+_FOLDS = 60
+"""Calls, turns and folds that a block is made of: it has no room for more."""
 _LONGEST = 400
 """Characters of a prompt or an answer that a line is made of."""
+_PROMPT, _ANSWER = (
+    literal_column(f"substr(turns.{each}, 1, {_LONGEST})", String) for each in ("prompt", "answer")
+)
+_NO = literal_column("0", Integer)
+_ENDED = [CallState.DONE, CallState.FAILED, CallState.UNCERTAIN, CallState.DENIED]
 _EXIT = re.compile(r"\[exit code (\d+)\]")
 
 
@@ -31,10 +39,19 @@ def add(tx: Transaction, fold: Fold) -> None:
     tx.execute(insert(folds), values | {"faults": tx.redact(json.dumps(fold.faults))})
 
 
-def of_session(tx: Transaction, session_id: SessionId) -> list[Fold]:
-    """A session's folds, the oldest first."""
-    query = select(folds).where(folds.c.session_id == session_id).order_by(folds.c.first)
-    return [_fold(row) for row in tx.execute(query)]
+_OF_SESSION = Prepared(
+    select(folds)
+    .where(folds.c.session_id == bindparam("session"))
+    .order_by(folds.c.first.desc())
+    .limit(bindparam("most", type_=Integer))
+    .offset(_NO)
+)
+
+
+def of_session(tx: Transaction, session_id: SessionId, most: int = -1) -> list[Fold]:
+    """A session's folds, or only the newest of them, the oldest first."""
+    rows = tx.all(_OF_SESSION, {"session": session_id, "most": most})
+    return [_fold(row) for row in reversed(rows)]
 
 
 def steps(tx: Transaction, session_id: SessionId) -> int:
@@ -45,36 +62,46 @@ def steps(tx: Transaction, session_id: SessionId) -> int:
     return tx.execute(query).scalar_one()
 
 
-def _lines(session_id: SessionId) -> "Select[Any, Any, Any]":
-    prompt, answer = (func.substr(each, 1, _LONGEST) for each in (turns.c.prompt, turns.c.answer))
-    said = select(turns.c.number, prompt.label("prompt"), answer.label("answer"))
-    return said.where(turns.c.session_id == session_id).order_by(turns.c.number)
+_CLEARED = Prepared(
+    select(turns.c.number)
+    .join(messages, messages.c.turn_id == turns.c.id)
+    .join(sessions, sessions.c.id == messages.c.session_id)
+    .where(messages.c.session_id == bindparam("session"), messages.c.seq <= sessions.c.cleared)
+    .order_by(messages.c.seq.desc())
+)
 
 
 def cleared(tx: Transaction, session_id: SessionId) -> int:
     """The last turn that a person has cleared away; 0 when none was."""
-    query = (
-        select(func.max(turns.c.number))
-        .join(messages, messages.c.turn_id == turns.c.id)
-        .join(sessions, sessions.c.id == messages.c.session_id)
-        .where(messages.c.session_id == session_id, messages.c.seq <= sessions.c.cleared)
-    )
-    return tx.execute(query).scalar() or 0
+    row = tx.run(_CLEARED, {"session": session_id})
+    return 0 if row is None else row[0]
+
+
+_LINES = (
+    select(turns.c.number, _PROMPT.label("prompt"), _ANSWER.label("answer"))
+    .where(turns.c.session_id == bindparam("session"))
+    .order_by(turns.c.number)
+)
+_BETWEEN = Prepared(
+    _LINES.where(turns.c.number > bindparam("start"), turns.c.number < bindparam("before"))
+)
+_NUMBERED = Prepared(_LINES.where(among_given(turns.c.number, "numbers")))
 
 
 def standing_block(tx: Transaction, session_id: SessionId, before: int) -> StandingBlock:
     """What is kept of a session's turns before one."""
     start = cleared(tx, session_id)
-    made = [fold for fold in of_session(tx, session_id) if start < fold.first <= fold.last < before]
+    newest = of_session(tx, session_id, most=_FOLDS)
+    made = [fold for fold in newest if start < fold.first <= fold.last < before]
     told = {number for fold in made if fold.text for number in range(fold.first, fold.last + 1)}
-    left_out = _lines(session_id).where(turns.c.number > start, turns.c.number < before)
-    newest = left_out.where(turns.c.number >= before - _TURNS - len(told))
-    began = tx.execute(left_out.limit(1)).first()
-    shown = [_line(row) for row in tx.execute(newest) if row.number not in told]
+    untold = (number for number in range(before - 1, start, -1) if number not in told)
+    wanted = {"session": session_id, "numbers": packed(islice(untold, _TURNS))}
+    shown = [_line(row) for row in tx.all(_NUMBERED, wanted)]
+    began = tx.first(_BETWEEN, {"session": session_id, "start": start, "before": before})
     return StandingBlock(
         began="" if began is None else began.prompt,
         tasks=tasks.of_session(tx, session_id),
-        questions=_questions(tx, session_id),
+        questions=[row[0] for row in tx.run_all(_QUESTIONS, {"session": session_id})],
         artifacts=_artifacts(tx, session_id, start, before),
         folds=made,
         turns=shown[::-1],
@@ -82,35 +109,47 @@ def standing_block(tx: Transaction, session_id: SessionId, before: int) -> Stand
     )
 
 
-def _questions(tx: Transaction, session_id: SessionId) -> list[str]:
-    waiting = approvals.c.state == ApprovalState.OPEN
-    query = select(approvals.c.question).where(approvals.c.session_id == session_id, waiting)
-    return list(tx.execute(query.order_by(approvals.c.asked_at)).scalars())
-
-
-def _artifacts(tx: Transaction, session_id: SessionId, after: int, before: int) -> list[Artifact]:
-    """The files that were written and the commands that ran, each once, the newest first."""
-    query = (
-        select(tool_calls, turns.c.number)
-        .join(turns, turns.c.id == tool_calls.c.turn_id)
-        .where(
-            tool_calls.c.session_id == session_id,
-            tool_calls.c.effect != Effect.READ,
-            tool_calls.c.state.in_([CallState.DONE, CallState.FAILED, CallState.UNCERTAIN]),
-            turns.c.number > after,
-            turns.c.number < before,
-        )
-        .order_by(turns.c.number.desc(), tool_calls.c.step.desc(), tool_calls.c.position.desc())
-        .limit(_CALLS)
+_QUESTIONS = Prepared(
+    select(approvals.c.question)
+    .where(
+        approvals.c.session_id == bindparam("session"),
+        approvals.c.state == literal_column(f"'{ApprovalState.OPEN}'", String),
     )
-    found: dict[str, Artifact] = {}
-    for row in tx.execute(query):
+    .order_by(approvals.c.asked_at)
+)
+_CALLED = Prepared(
+    select(
+        tool_calls.c.tool,
+        tool_calls.c.args,
+        tool_calls.c.state,
+        tool_calls.c.result,
+        turns.c.number,
+    )
+    .join(turns, turns.c.id == tool_calls.c.turn_id)
+    .where(
+        turns.c.session_id == bindparam("session"),
+        tool_calls.c.effect != literal_column(f"'{Effect.READ}'", String),
+        tool_calls.c.state.in_([literal_column(f"'{state}'", String) for state in _ENDED]),
+        turns.c.number > bindparam("start"),
+        turns.c.number < bindparam("before"),
+    )
+    .order_by(turns.c.number.desc(), tool_calls.c.step.desc(), tool_calls.c.position.desc())
+    .limit(literal_column(str(_CALLS)))
+    .offset(_NO)
+)
+
+
+def _artifacts(tx: Transaction, session_id: SessionId, start: int, before: int) -> list[Artifact]:
+    """The files that were written and the commands that ran or were refused, the newest first."""
+    found: dict[tuple[str, bool], Artifact] = {}
+    for row in tx.all(_CALLED, {"session": session_id, "start": start, "before": before}):
         args: dict[str, Any] = json.loads(row.args)
         name = args.get("path") or args.get("command")
         if isinstance(name, str) and name:
-            outcome = _outcome(row.state, args, row.result or "")
-            made = Artifact(name=name, outcome=f"{row.tool} {outcome}", turn=row.number)
-            found.setdefault(name, made)
+            outcome = f"{row.tool} {_outcome(row.state, args, row.result or '')}"
+            denied = row.state == CallState.DENIED
+            made = Artifact(name=name, outcome=outcome, turn=row.number, denied=denied)
+            found.setdefault((name, denied), made)
     return list(found.values())
 
 

@@ -20,6 +20,7 @@ SCRIPT = Script(
                 say("Planned."),
             ),
         ),
+        Rule("What did the user say", (say("They said: Recite the herons."),)),
         Rule("^fail", (fail(401, times=None),)),
         Rule("^loop", (call("list_tasks"),)),
         Rule("^escape", (say(ESCAPES),)),

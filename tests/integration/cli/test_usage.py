@@ -81,3 +81,35 @@ def test_without_limits_there_is_nothing_to_show_or_to_raise(lra):
     assert "raises no limit of a day" in err
     assert lra("budget", "raise", "--tokens", "-5")[0] == 2
     assert lra("budget", "show", "--session", "nobody")[0] == 3
+
+
+def test_a_check_passes_or_names_what_is_missing(lra):
+    assert lra("context", "check")[0] == 2
+    assert lra("context", "check", "nobody")[0] == 3
+    lra("ask", "Recite the herons.", "--session", "s")
+    code, out, _ = lra("context", "check", "s")
+    assert code == 0
+    assert [line.split()[0] for line in out.splitlines()] == ["recall", "continuation"]
+    assert all(line.endswith(" passed") for line in out.splitlines())
+
+    lra("rules", "pin", "Be brief.")
+    code, out, _ = lra("context", "check")
+    assert code == 1
+    rules, *others = out.splitlines()
+    assert rules.startswith("recall ")
+    assert rules.endswith(" missing: Be brief.")
+    assert all(line.endswith(" passed") for line in others)
+    code, out, _ = lra("context", "check", "s", "--json")
+    assert code == 1
+    assert [each["missing"] for each in json.loads(out)] == [["Be brief."], [], []]
+    # A session of that name is shown as any other.
+    assert lra("context", "show", "s")[1] == lra("context", "s")[1]
+
+
+def test_a_check_without_a_model_says_so(lra, monkeypatch):
+    lra("ask", "Recite the herons.", "--session", "s")
+    monkeypatch.delenv("AGENT_MODEL")
+    monkeypatch.delenv("AGENT_MODEL_URL")
+    code, out, err = lra("context", "check", "s")
+    assert (code, out) == (1, "")
+    assert "model" in err

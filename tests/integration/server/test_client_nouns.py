@@ -83,6 +83,18 @@ async def test_rules_are_pinned_enforced_and_lifted_as_at_home(tmp_path):
             await client.rules.pin("x" * 3000)
 
 
+async def test_a_context_is_checked_as_at_home(tmp_path):
+    replies = [say("Hello there."), say("They said: Hi herons"), say("I do not know.")]
+    async with served(tmp_path, *replies) as (_, http), at(http) as client:
+        turn = await client.turns.start(SESSION, "Hi herons")
+        await client.turns.settled(turn.id)
+        first, last = await client.sessions.check(SESSION)
+        assert (first.kind, first.expected, first.missing) == ("recall", ("Hi herons",), ())
+        assert (last.kind, last.missing) == ("continuation", ("Hi herons",))
+        with pytest.raises(NotFound):
+            await client.sessions.check("nobody")
+
+
 async def test_a_question_is_answered_and_its_grant_revoked(tmp_path):
     def clean() -> str:
         """Clean up."""

@@ -101,6 +101,7 @@ def conversations(ids):
         ("GET", f"/api/sessions/{session}/history", {}),
         ("GET", f"/api/sessions/{session}/context", {}),
         ("GET", f"/api/sessions/{session}/context?prompt={MARK}.txt", {}),
+        ("POST", f"/api/sessions/{session}/context/check", {}),
         ("POST", f"/api/sessions/{session}/fork", {"json": {"turn_id": ids["turn_id"]}}),
         ("POST", f"/api/sessions/{session}/clear", {}),
         ("POST", f"/api/sessions/{session}/compact", {}),

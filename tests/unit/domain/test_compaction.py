@@ -9,7 +9,9 @@ from long_running_agents.domain.compaction import (
     exact,
     faults,
     passage,
+    probes,
     render,
+    unnamed,
 )
 from long_running_agents.domain.session import Task, TaskStatus
 from long_running_agents.testing import FrozenClock
@@ -107,3 +109,27 @@ def test_a_passage_shows_where_the_words_are():
     text = "word " * 500 + "The gate opens with 4711. " + "word " * 500
     assert "opens with 4711" in passage(text, "gate 4711", 60)
     assert len(passage(text, "gate 4711", 60)) < 120
+
+
+def test_an_answer_has_to_name_each_text_word_for_word():
+    expected = ("Never mail bob@example.com.", "notes/report.md")
+    told = "- **never mail** `bob@example.com`\n- notes/report.md"
+    assert unnamed(expected, told) == ()
+    assert unnamed(expected, "Do not mail bob@example.com; notes/report.mdx") == expected
+    assert unnamed(expected, "") == expected
+
+
+def test_only_what_there_are_rows_for_is_asked():
+    assert probes(StandingBlock(began=""), [], "") == []
+    long = "word " * 100
+    [recall, continuation] = probes(StandingBlock(began=long), [], "Go on.")
+    assert recall.expected[0] in long
+    assert 0 < len(recall.expected[0]) <= 60
+    assert continuation.expected == ("Go on.",)
+    written = Artifact(name="a.md", outcome="write_file done", turn=1)
+    refused = Artifact(name="rm -rf x", outcome="shell denied", turn=2, denied=True)
+    block = StandingBlock(began="", artifacts=[refused, written])
+    asked = {each.kind: each.expected for each in probes(block, ["Be brief."], "")}
+    assert asked == {
+        "recall": ("Be brief.",), "artifact": ("a.md",), "decision": ("shell", "rm -rf x"),
+    }  # fmt: skip

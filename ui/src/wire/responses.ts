@@ -621,6 +621,25 @@ export interface PolicyRule {
 /** What a tool can do beyond its own result; the gate asks about some of it. */
 export type Power = "send" | "execute" | "change" | "remember" | "extend";
 
+/** What a probe question is about. */
+export type ProbeKind = "recall" | "artifact" | "continuation" | "decision";
+
+/** What the model could answer. */
+export interface ProbeList {
+  probes: ProbeResponse[];
+}
+
+/** A question about a session, and whether the model could answer it. */
+export interface ProbeResponse {
+  kind: ProbeKind;
+  question: string;
+  /** What the answer has to name, word for word. */
+  expected: string[];
+  answer: string;
+  /** What the answer did not name; nothing when the probe passed. */
+  missing: string[];
+}
+
 /** Files among the skills that cannot be skills, by path. */
 export interface ProblemList {
   problems: ProblemResponse[];

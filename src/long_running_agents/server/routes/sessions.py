@@ -10,7 +10,7 @@ from long_running_agents.agent import session_import, transcript
 from long_running_agents.agent.context_view import ContextPreview
 from long_running_agents.agent.transcript import TranscriptEntry
 from long_running_agents.domain.auth import Caller
-from long_running_agents.domain.compaction import Fold
+from long_running_agents.domain.compaction import ContextProbe, Fold
 from long_running_agents.domain.ids import SessionId, TurnId, new_id, shown
 from long_running_agents.domain.session import (
     Mode,
@@ -53,6 +53,19 @@ class ContextResponse(derived(ContextPreview, flat="context")):
       "prompt": 29, "tools": 80, "protocol": 200}, "total": 491, "problem": ""}""")
 
     total: Annotated[int, Field(validation_alias=AliasPath("context", "shares", "total"))]
+
+
+class ProbeResponse(derived(ContextProbe)):
+    """A question about a session, and whether the model could answer it."""
+
+    model_config = example("""{"kind": "artifact", "question": "Which files were written last?",
+      "expected": ["report.md"], "answer": "report.md", "missing": []}""")
+
+
+class ProbeList(WireResponse):
+    """What the model could answer."""
+
+    probes: list[ProbeResponse]
 
 
 class SessionResponse(
@@ -310,6 +323,12 @@ class SessionRoutes(Routes, tag="sessions"):
         """Show the next request as it would be made; no model is asked, and nothing is stored."""
         contexts = self._app.contexts.of(caller.owner)
         return ContextResponse.of(await contexts.next(session_id, prompt))
+
+    @route("POST /api/sessions/{session_id}/context/check")
+    async def check(self, caller: Chatting, session_id: http.SessionKey) -> ProbeList:
+        """Ask the model what rows can tell, with no more than its next request would show."""
+        found = await self._app.contexts.of(caller.owner).check(session_id)
+        return ProbeList(probes=[ProbeResponse.of(each) for each in found])
 
     @route("POST /api/sessions/{session_id}/fork", status_code=201)
     async def fork(
