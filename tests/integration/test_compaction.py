@@ -1,16 +1,17 @@
 """What leaves the view of a model is kept: rules, tasks, files, and every sentence of it."""
 
+import asyncio
 import json
 
 import pytest
 from pydantic_ai import FunctionToolset
-from tests.integration.stories import SESSION, ended, told
+from tests.integration.stories import SESSION, ended, hear, told
 
 from long_running_agents.domain.compaction import END
-from long_running_agents.domain.events import ToolReturned
+from long_running_agents.domain.events import SessionCompacted, ToolReturned
 from long_running_agents.domain.rule import RuleSource, new_rule
 from long_running_agents.domain.tool import Effect
-from long_running_agents.errors import Busy, NotFound
+from long_running_agents.errors import Busy, NotFound, StorageFailed
 from long_running_agents.store import folds, rules
 from long_running_agents.testing import Quirk, ScriptedServer, call, fail, make_app, say
 from long_running_agents.tools.deps import effect
@@ -179,6 +180,44 @@ async def test_a_session_at_work_is_not_compacted(tmp_path):
             await ended(app, "Write it.")
             with pytest.raises(Busy):
                 await app.contexts.compact(SESSION)
+
+
+async def test_a_fold_has_its_archive_when_it_is_told_of(tmp_path):
+    talker = Talker(honest)
+    async with ScriptedServer(talker) as server, talking(tmp_path, server, 100_000) as app:
+        await chat(app, 3)
+        archive = tmp_path / "sessions" / SESSION / "archive-001.md"
+        told_of = hear(app, SessionCompacted, after=await app.sessions.last_event(SESSION))
+
+        async def there():
+            await told_of
+            return archive.read_text()
+
+        words, _ = await asyncio.gather(there(), app.contexts.compact(SESSION))
+    assert "Tell me story number 1001." in words
+
+
+async def test_what_cannot_be_archived_is_not_compacted_and_nobody_is_asked(tmp_path):
+    talker = Talker(honest)
+    async with ScriptedServer(talker) as server, talking(tmp_path, server, 100_000) as app:
+        await chat(app, 3)
+        (tmp_path / "sessions").write_text("in the way", encoding="utf-8")
+        with pytest.raises(StorageFailed, match="archive-001"):
+            await app.contexts.compact(SESSION)
+        assert (await of_session(app), talker.asked_for) == ([], [])
+
+
+async def test_two_who_compact_at_once_do_not_fold_the_same_turns(tmp_path):
+    async with (
+        ScriptedServer(Talker(honest)) as server,
+        talking(tmp_path, server, 100_000) as app,
+    ):
+        await chat(app, 4)
+        compact = app.contexts.compact
+        done = await asyncio.gather(compact(SESSION), compact(SESSION), return_exceptions=True)
+        [fold] = await of_session(app)
+    assert fold in done
+    assert [type(each) for each in done if each != fold] == [NotFound]
 
 
 async def test_search_session_finds_what_left_the_view(tmp_path):

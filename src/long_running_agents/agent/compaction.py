@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 from typing import NamedTuple
+from weakref import WeakValueDictionary
 
 from pydantic_ai.messages import ModelMessage, ModelResponse
 
@@ -17,10 +18,10 @@ from long_running_agents.agent.hub import Hub
 from long_running_agents.agent.model_request import SideRequest, SideRequests
 from long_running_agents.domain.compaction import END, Fold, clip, faults, summary_instructions
 from long_running_agents.domain.events import SessionCompacted
-from long_running_agents.domain.ids import SessionId
+from long_running_agents.domain.ids import SessionId, TurnId
 from long_running_agents.domain.ports import Clock
 from long_running_agents.domain.turn import Turn
-from long_running_agents.errors import Busy, LraError, NotFound
+from long_running_agents.errors import Busy, LraError, NotFound, storing
 from long_running_agents.store import events, folds, messages, sessions, turns
 from long_running_agents.store.database import Database, Transaction
 
@@ -47,8 +48,8 @@ class Summarizer(NamedTuple):
     """That it is given at once."""
 
 
-_Span = tuple[Sequence[Turn], str, int]
-"""Turns that leave the view, all that was said in them, and the session's steps until then."""
+_Span = tuple[Sequence[Turn], str, int, int]
+"""Turns that leave the view, what was said in them, and the session's steps and folds so far."""
 
 
 @dataclass
@@ -68,6 +69,7 @@ class Compactor:
         self._wake = asyncio.Event()
         self._idle = asyncio.Event()
         self._idle.set()
+        self._folding = WeakValueDictionary[SessionId, asyncio.Lock]()
         self._task: asyncio.Task[None] | None = None
 
     def open(self) -> None:
@@ -121,39 +123,57 @@ class Compactor:
             return turns.last(tx, session_id)
 
         last = await self.database.read(look)
-        fold = last and await self._fold(session_id, owner, last.number, by)
-        if last is None or fold is None:
+        fold = last and await self._fold(session_id, owner, last.number, by, shown=last.id)
+        if fold is None:
             raise NotFound("There is nothing new to compact.", hint="Its last turn stays whole.")
-        await self.database.write(lambda tx: sessions.compact(tx, session_id, last.id))
         return fold
 
     async def _fold(
-        self, session_id: SessionId, owner: str, before: int, by: Summarizer, least: int = 0
+        self,
+        session_id: SessionId,
+        owner: str,
+        before: int,
+        by: Summarizer,
+        *,
+        least: int = 0,
+        shown: TurnId | None = None,
     ) -> Fold | None:
-        room = min(by.characters, _SPAN)
-        span = await self.database.read(lambda tx: _span(tx, session_id, before, least, room))
-        if span is None:
-            return None
+        """Let a fold stand for what leaves the view; from then on, `shown` is the first turn in it.
+
+        None if there is nothing to fold, or not enough since the last one.
+        """
+        # One after the other: two at once would fold the same turns.
+        async with self._folding.setdefault(session_id, asyncio.Lock()):
+            room = min(by.characters, _SPAN)
+            span = await self.database.read(lambda tx: _span(tx, session_id, before, least, room))
+            if span is None:
+                return None
+            return await self._folded(session_id, owner, span, by, shown)
+
+    async def _folded(
+        self, session_id: SessionId, owner: str, span: _Span, by: Summarizer, shown: TurnId | None
+    ) -> Fold:
+        # First the file: whoever dies in between writes it again, and no fold is ever without one.
+        await asyncio.to_thread(self._export, session_id, span[3] + 1, span[1])
         fold = await self._summary(session_id, owner, span, by)
         now = self.clock.now()
         told = SessionCompacted(
             first=fold.first, last=fold.last, summary=bool(fold.text), faults=list(fold.faults)
         )
 
-        def work(tx: Transaction) -> tuple[int, list[events.EventEnvelope]]:
+        def work(tx: Transaction) -> list[events.EventEnvelope]:
             folds.add(tx, fold)
-            news = events.append(tx, session_id, None, [told], now)
-            return len(folds.of_session(tx, session_id)), news
+            if shown is not None:
+                sessions.compact(tx, session_id, shown)
+            return events.append(tx, session_id, None, [told], now)
 
-        number, news = await self.database.write(work)
-        self.hub.publish(news)
-        await asyncio.to_thread(self._export, session_id, number, span[1])
+        self.hub.publish(await self.database.write(work))
         return fold
 
     async def _summary(
         self, session_id: SessionId, owner: str, span: _Span, by: Summarizer
     ) -> Fold:
-        (turns_of_span, words, steps), text, why = span, "", list[str]()
+        (turns_of_span, words, steps, _), text, why = span, "", list[str]()
         tokens, cost = 0, Decimal(0)
         for _ in range(2 if by.model and self.sums_up else 0):
             wanted = SideRequest(
@@ -191,10 +211,11 @@ class Compactor:
 
     def _export(self, session_id: SessionId, number: int, words: str) -> None:
         folder = self.archive / session_id
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         path = folder / f"archive-{number:03}.md"
-        path.write_text(f"{self.database.redact(words)}\n", encoding="utf-8")
-        path.chmod(0o600)
+        with storing(path):
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            path.write_text(f"{self.database.redact(words)}\n", encoding="utf-8")
+            path.chmod(0o600)
 
 
 def _span(
@@ -216,7 +237,7 @@ def _span(
             break
         told.append(turn)
         words += more
-    return (told, words, steps) if told else None
+    return (told, words, steps, folds.count(tx, session_id)) if told else None
 
 
 def _told(turn: Turn, log_of_turn: Sequence[ModelMessage]) -> str:

@@ -54,6 +54,12 @@ def of_session(tx: Transaction, session_id: SessionId, most: int = -1) -> list[F
     return [_fold(row) for row in reversed(rows)]
 
 
+def count(tx: Transaction, session_id: SessionId) -> int:
+    """How many folds a session has."""
+    query = select(func.count()).where(folds.c.session_id == session_id)
+    return tx.execute(query).scalar_one()
+
+
 def steps(tx: Transaction, session_id: SessionId) -> int:
     """How many steps a session has taken."""
     query = select(func.coalesce(func.sum(turns.c.steps), 0)).where(
