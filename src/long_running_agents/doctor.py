@@ -5,7 +5,7 @@ import os
 import shutil
 import stat
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
 from functools import partial
@@ -29,17 +29,9 @@ from long_running_agents.models.embedded import Embedded
 from long_running_agents.sandbox import factory
 from long_running_agents.sandbox.base import UNSANDBOXED
 from long_running_agents.store import backups, memory_index
-from long_running_agents.store.integrity import (
-    backup_folder,
-    check_whole,
-    examine,
-)
+from long_running_agents.store.integrity import backup_folder, check_whole, examine
 from long_running_agents.store.messages import StoredMessage
-from long_running_agents.store.schema import (
-    database_path,
-    has_full_text_search,
-    refuse_unknown,
-)
+from long_running_agents.store.schema import database_path, has_full_text_search, refuse_unknown
 from long_running_agents.store.tables import HEAD
 
 _OLDEST_PYTHON = (3, 11)
@@ -62,19 +54,15 @@ class Check:
     """One finding."""
 
     name: str
-    state: CheckState
+    state: CheckState = field(kw_only=True)
     detail: str
     fix: str = ""
     """What to do about it; empty where nothing has to be done."""
 
 
-def _check(state: CheckState, name: str, detail: str, fix: str = "") -> Check:
-    return Check(name, state, detail, fix)
-
-
-_ok = partial(_check, CheckState.OK)
-_warning = partial(_check, CheckState.WARNING)
-_problem = partial(_check, CheckState.PROBLEM)
+_ok = partial(Check, state=CheckState.OK)
+_warning = partial(Check, state=CheckState.WARNING)
+_problem = partial(Check, state=CheckState.PROBLEM)
 
 
 def examine_all(loaded: LoadedSettings, clock: Clock) -> list[Check]:

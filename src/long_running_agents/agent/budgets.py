@@ -76,15 +76,13 @@ class BudgetBook:
         self, tx: Transaction, owner: str, session_id: SessionId, now: datetime
     ) -> list[BudgetNode]:
         """The budgets of a session and of its owner's day, as far as they have limits."""
-        today = ids.beginning(ids.DayRange.TODAY, now, None)
-        day = str(ids.day_of(now, None))
+        day, today = ids.day_of(now, None), ids.beginning(ids.DayRange.TODAY, now, None)
         found: list[BudgetNode] = []
-        for scope, key, limits in (
-            (BudgetScope.SESSION, str(session_id), self.limits.session),
-            (BudgetScope.DAY, day, self.limits.day),
+        for scope, key, limits, within in (
+            (BudgetScope.SESSION, session_id, self.limits.session, session_id),
+            (BudgetScope.DAY, str(day), self.limits.day, today),
         ):
             if limits != Limits() and key:
-                within = session_id if scope is BudgetScope.SESSION else today
                 spent, held = budgets.spent(tx, owner, within)
                 raised = limits.plus(budgets.raised(tx, owner, scope, key))
                 node = BudgetNode(scope=scope, key=key, limits=raised, spent=spent, held=held)
@@ -187,7 +185,9 @@ class RequestAccount:
             LimitReached: A limit is reached.
         """
         least = RequestSize(model="", output_tokens=0)
-        self._stop_at(limit_before_request(self.own(), least, unpriced=True))
+        self.hit = limit_before_request(self.own(), least, unpriced=True)
+        if self.hit is not None:
+            raise LimitReached(self.hit.sentence)
 
     async def reserve(self, size: Callable[[int | None], RequestSize]) -> Reservation:
         """Reserve what a request may take, whose size is known for an answer of so many tokens.
@@ -201,11 +201,12 @@ class RequestAccount:
         shared = self.book.limits.present
         if not shared and not self.own().limits.takes_holds:
             return Reservation(output_tokens=None)
+        # Before it is: who is cancelled meanwhile does not hear that it was written.
+        self.held = True
         found = await self.book.take(self, size(_SHARED_ANSWER if shared else None))
         if isinstance(found, LimitHit):
-            self._stop_at(found)
+            self.held, self.hit = False, found
             raise LimitReached(found.sentence)
-        self.held = True
         if found.tight is not None:
             self.tell(found)
         return found
@@ -222,11 +223,6 @@ class RequestAccount:
         """What was held is written down as used, or given back."""
         self.held = False
         self.book.given_back()
-
-    def _stop_at(self, hit: LimitHit | None) -> None:
-        self.hit = hit
-        if hit is not None:
-            raise LimitReached(hit.sentence)
 
 
 @dataclass(frozen=True, slots=True)

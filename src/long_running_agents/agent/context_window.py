@@ -14,7 +14,7 @@ from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import RunContext, ToolDefinition
 from typing_extensions import override
 
-from long_running_agents.agent import history
+from long_running_agents.agent import history, transcript
 from long_running_agents.agent.history import MessageForms
 from long_running_agents.domain import context_window
 from long_running_agents.domain.budget import estimate_tokens
@@ -455,9 +455,8 @@ def _instructions(parameters: ModelRequestParameters) -> int:
 
 
 def _words(message: ModelMessage) -> str:
-    said = [part.content for part in message.parts if isinstance(part, UserPromptPart)]
-    pieces = [[each] if isinstance(each, str) else each for each in said]
-    return "\n".join(text for each in pieces for text in each if isinstance(text, str))
+    said = [part for part in message.parts if isinstance(part, UserPromptPart)]
+    return "\n".join(transcript.words(part)[1] for part in said)
 
 
 def _found(forms: Sequence[MessageForms]) -> Iterator[str]:

@@ -6,7 +6,6 @@ import re
 from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
@@ -26,12 +25,7 @@ from pydantic_ai.messages import (
     UserContent,
     UserPromptPart,
 )
-from pydantic_ai.models import (
-    Model,
-    ModelRequestContext,
-    ModelRequestParameters,
-    StreamedResponse,
-)
+from pydantic_ai.models import Model, ModelRequestContext, ModelRequestParameters, StreamedResponse
 from pydantic_ai.models.wrapper import WrapperModel
 from pydantic_ai.output import OutputObjectDefinition
 from pydantic_ai.settings import ModelSettings, merge_model_settings
@@ -190,6 +184,8 @@ class BudgetGuard(Middleware):
 _TIGHT = "# Budget\nMost of the {resource} for this {scope} is used."
 _GO_ON = "Take the shortest way to the goal."
 _WRAP_UP = "Finish now: say what is done and what is left, and call no more tools."
+_MANY = 1_000
+"""Tokens of an answer by which the price of one is found."""
 
 
 class BudgetedModels:
@@ -267,22 +263,14 @@ class BudgetedModel(WrapperModel):
         tokens, prices = estimate_tokens(length), self._prices
         bounds = [each for each in (settings.get("max_tokens"), most) if each is not None]
         price = prices.of_request(self.wrapped, tokens)
+        with_answer = prices.of_request(self.wrapped, tokens, _MANY)
         return RequestSize(
             model=self._name,
             input_tokens=tokens,
             output_tokens=min(bounds, default=None),
             input_cost=price,
-            token_cost=_per_token(prices, self.wrapped, tokens, price),
+            token_cost=((with_answer or price or Decimal(0)) - (price or Decimal(0))) / _MANY,
         )
-
-
-_MANY = 1_000
-
-
-def _per_token(prices: PriceList, model: Model, tokens: int, price: Decimal | None) -> Decimal:
-    if price is None:
-        return Decimal(0)
-    return ((prices.of_request(model, tokens, _MANY) or price) - price) / _MANY
 
 
 def _told(parameters: ModelRequestParameters, taken: Reservation) -> ModelRequestParameters:
@@ -375,16 +363,16 @@ class SideRequests:
             if account.held:
                 await asyncio.shield(account.give_back(None))
             raise
-        used = self.prices.usage_of(response, messages)
-        await book.database.write(lambda tx: _note(tx, account, listener.answering, used, now))
+        used, turn_id = self.prices.usage_of(response, messages), TurnId(account.id)
+
+        def work(tx: Transaction) -> None:
+            budgets.release(tx, account.id)
+            model = listener.answering
+            usage.record(tx, request.session_id, turn_id, 1, model, used, now, owner=owner)
+
+        await book.database.write(work)
         account.settled()
         return SideResponse(text=transcript.text_of(response), usage=used)
-
-
-def _note(tx: Transaction, account: RequestAccount, model: str, used: Usage, now: datetime) -> None:
-    budgets.release(tx, account.id)
-    turn_id = TurnId(account.id)
-    usage.record(tx, account.session_id, turn_id, 1, model, used, now, owner=account.owner)
 
 
 def _messages(request: SideRequest) -> list[ModelMessage]:

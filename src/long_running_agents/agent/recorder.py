@@ -194,7 +194,7 @@ class TurnRecorder:
 
     def _lose(self, used: Usage) -> None:
         """Count a request that is made again."""
-        lost = self.spent.after_step(used, tool_calls=0, seconds=0.0)
+        lost = self.spent.after_step(used)
         self.spent = changed(lost, steps=self.spent.steps)
 
     async def step(self, step: Step) -> None:

@@ -177,13 +177,7 @@ def run_settings(
 
 def limits_of(agent: AgentSettings) -> dict[Mode, Limits]:
     """What a turn may use, by how far it may go on its own."""
-    bounded = Limits(
-        steps=agent.max_loop_iterations,
-        tokens=agent.limits.tokens,
-        cost=agent.limits.cost,
-        tool_calls=agent.limits.tool_calls,
-        seconds=agent.limits.seconds,
-    )
+    bounded = Limits(steps=agent.max_loop_iterations, **dict(agent.limits))
     deep = replace(
         bounded, steps=agent.deep_work.max_iterations, tokens=agent.deep_work.token_budget
     )
@@ -196,15 +190,7 @@ def _rules(settings: Settings) -> PolicyRules:
         allow=tools.allow,
         require_approval=tools.require_approval,
         custom=[
-            PolicyRule(
-                decision=Ruling(rule.decision),
-                tool=rule.tool,
-                program=rule.program,
-                path=rule.path,
-                host=rule.host,
-                reason=rule.reason,
-                tainted=rule.tainted,
-            )
+            PolicyRule(decision=Ruling(rule.decision), **rule.model_dump(exclude={"decision"}))
             for rule in tools.rules
         ],
         taint=tools.taint,

@@ -8,7 +8,7 @@ is looked at.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
 from pydantic_ai.messages import (
@@ -108,9 +108,6 @@ class _Log:
     messages: list[tuple[int, ModelMessage]] = field(default_factory=list[tuple[int, ModelMessage]])
 
 
-L = TypeVar("L", bound=_Line)
-
-
 class _Reader:
     """Puts lines together."""
 
@@ -142,16 +139,16 @@ class _Reader:
         take(item)  # pyright: ignore[reportArgumentType]
 
     def _take_session(self, item: dict[str, Any]) -> None:
-        self.session = _parsed(_SessionLine, item)
+        self.session = _SessionLine.model_validate(item)
 
     def _take_turn(self, item: dict[str, Any]) -> None:
-        turn = _parsed(_TurnLine, item)
+        turn = _TurnLine.model_validate(item)
         if turn.id in self.logs or len(self.logs) >= _MOST_TURNS:
             raise UsageError("there are too many turns, or one is there twice")
         self.logs[turn.id] = _Log(turn, len(self.logs))
 
     def _take_message(self, item: dict[str, Any]) -> None:
-        line = _parsed(_MessageLine, item)
+        line = _MessageLine.model_validate(item)
         log = self.logs.get(line.turn_id)
         if log is None:
             raise UsageError("its turn is not there")
@@ -163,7 +160,7 @@ class _Reader:
         self.pictures += from_urls([f"data:;base64,{item.get('data')}"])
 
     def _take_event(self, item: dict[str, Any]) -> None:
-        line = _parsed(_EventLine, item)
+        line = _EventLine.model_validate(item)
         told = {key: value for key, value in item.items() if key not in _ENVELOPE}
         event: Event = EVENT.validate_python(told)
         # Nobody can answer them here, and a rule is told of anew, as a suggestion.
@@ -174,21 +171,16 @@ class _Reader:
         self.events.append(ImportedEvent(turn=place, at=_sensible(line.at), event=event))
 
     def _take_task(self, item: dict[str, Any]) -> None:
-        line = _parsed(_TaskLine, item)
+        line = _TaskLine.model_validate(item)
         if line.number in self.tasks:
             raise UsageError("a task is there twice")
-        self.tasks[line.number] = ImportedTask(
-            number=line.number,
-            title=line.title,
-            description=line.description,
-            status=line.status,
-            # Only an earlier one, so that the tree has a root.
-            parent=line.parent if line.parent in self.tasks else None,
-            result=line.result,
-        )
+        task = ImportedTask(**dict(line))
+        # Only an earlier one, so that the tree has a root.
+        known = task.parent if task.parent in self.tasks else None
+        self.tasks[task.number] = replace(task, parent=known)
 
     def _take_rule(self, item: dict[str, Any]) -> None:
-        self.rules.append(_parsed(_RuleLine, item).text)
+        self.rules.append(_RuleLine.model_validate(item).text)
 
 
 def read(text: str) -> ImportedSession:
@@ -226,10 +218,6 @@ def read(text: str) -> ImportedSession:
         rules=tuple(reader.rules),
         pictures=tuple(reader.pictures),
     )
-
-
-def _parsed(shape: type[L], item: dict[str, Any]) -> L:
-    return shape.model_validate(item)
 
 
 def _why(error: ValidationError) -> str:
@@ -307,9 +295,7 @@ def _asked(message: ModelRequest, open_calls: dict[str, str]) -> list[ModelReque
     parts: list[ModelRequestPart] = []
     for part in message.parts:
         if isinstance(part, UserPromptPart):
-            given = part.content
-            pieces = [given] if isinstance(given, str) else given
-            text = "\n\n".join(piece for piece in pieces if isinstance(piece, str))
+            _, text = transcript.words(part)
             # Names of pictures, and no address: what the session does not have is not shown.
             parts.append(UserPromptPart(picture_prompt(text, picture_names(part))))
         elif isinstance(part, ToolReturnPart) and part.tool_call_id in open_calls:

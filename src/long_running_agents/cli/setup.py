@@ -271,9 +271,9 @@ def _mcp_servers(loaded: "LoadedSettings") -> "list[Check]":
     return [
         Check(
             f"mcp {each.name}",
-            CheckState.OK if each.state in ("ready", "disabled") else CheckState.WARNING,
             ": ".join(filter(None, (each.state, ", ".join(o.name for o in each.listing.offers)))),
             each.reason or (_STARTING.format(each.name) if each.state == "starting" else ""),
+            state=CheckState.OK if each.state in ("ready", "disabled") else CheckState.WARNING,
         )
         for each in found
     ]

@@ -46,7 +46,7 @@ class Spent:
         """Tokens in and out."""
         return self.input_tokens + self.output_tokens
 
-    def after_step(self, usage: Usage, *, tool_calls: int, seconds: float) -> "Spent":
+    def after_step(self, usage: Usage, *, tool_calls: int = 0, seconds: float = 0.0) -> "Spent":
         """Add one step."""
         return Spent(
             steps=self.steps + 1,

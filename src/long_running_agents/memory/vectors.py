@@ -279,7 +279,7 @@ def _space(tx: Transaction, embedder: Embedder) -> int | None:
 def _outlived(tx: Transaction, embedder: Embedder) -> bool:
     """Whether there are other spaces that this one has replaced."""
     space = _space(tx, embedder)
-    others = set(memory_index.spaces(tx)) - {embedder.space}
+    others = memory_index.spaces(tx) - {embedder.space}
     return bool(others) and space is not None and not memory_index.count_missing(tx, space)
 
 

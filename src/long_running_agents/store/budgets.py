@@ -15,8 +15,9 @@ from long_running_agents.store.tables import holds, raises, turns, usage
 
 _hold = row_reader(Hold)
 _BY_ID = Prepared(select(holds).where(holds.c.id == bindparam("hold")))
+_limits = row_reader(Limits, tool_calls=lambda _: None)
 _NONE = Limits(steps=0, tokens=0, cost=Decimal(0), seconds=0.0)
-_RAISED = ("steps", "tokens", "cost", "seconds")
+_SUMMED = ("input_tokens", "output_tokens", "cost", "seconds")
 
 
 def spent(tx: Transaction, owner: str, within: SessionId | datetime | None) -> tuple[Spent, Spent]:
@@ -25,24 +26,13 @@ def spent(tx: Transaction, owner: str, within: SessionId | datetime | None) -> t
         used, held = usage.c.session_id == within, holds.c.session_id == within
     else:
         used, held = (usage.c.owner == owner) & (usage.c.at >= within), holds.c.owner == owner
-    sums = [usage.c.input_tokens, usage.c.output_tokens, usage.c.cost, usage.c.seconds]
-    query = select(func.count(), *(func.sum(each) for each in sums)).where(used)
-    row: Any = tx.execute(query).one()
-    total = Spent(
-        steps=row[0],
-        input_tokens=row[1] or 0,
-        output_tokens=row[2] or 0,
-        cost=row[3] or Decimal(0),
-        seconds=row[4] or 0.0,
-    )
-    return total, _sum([_hold(row).usage() for row in tx.execute(select(holds).where(held))])
-
-
-def _sum(requests: list[Usage]) -> Spent:
-    total = Spent()
-    for each in requests:
-        total = total.after_step(each, tool_calls=0, seconds=0.0)
-    return total
+    sums = [func.sum(usage.c[name]).label(name) for name in _SUMMED]
+    query = select(func.count().label("steps"), *sums).where(used)
+    total: dict[str, Any] = dict(tx.execute(query).mappings().one())
+    reserved = Spent()
+    for row in tx.execute(select(holds).where(held)):
+        reserved = reserved.after_step(_hold(row).usage())
+    return Spent(**{name: value for name, value in total.items() if value is not None}), reserved
 
 
 def hold(tx: Transaction, held: Hold) -> None:
@@ -90,7 +80,7 @@ def settle_all(tx: Transaction, now: datetime) -> int:
 def raised(tx: Transaction, owner: str, scope: str, key: str) -> Limits:
     """What limits were raised by."""
     row = tx.execute(select(raises).where(*_named(owner, scope, key))).first()
-    return _NONE if row is None else Limits(**{each: getattr(row, each) for each in _RAISED})
+    return _NONE if row is None else _limits(row)
 
 
 def add(tx: Transaction, owner: str, scope: str, key: str, more: Limits) -> None:

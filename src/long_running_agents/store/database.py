@@ -4,7 +4,7 @@ import asyncio
 import sqlite3
 import threading
 from collections import namedtuple
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from queue import SimpleQueue
@@ -68,11 +68,6 @@ class Prepared:
 def ordered(names: Sequence[str], values: Mapping[str, object]) -> list[object]:
     """Values in the order a statement wants them."""
     return [values[name] for name in names]
-
-
-def all_ordered(names: Sequence[str], rows: Iterable[Mapping[str, object]]) -> list[list[object]]:
-    """Rows of values in the order a statement wants them."""
-    return [[row[name] for name in names] for row in rows]
 
 
 Job: TypeAlias = Callable[..., Any]
@@ -246,7 +241,7 @@ class Transaction:
         if len(rows) == 1:
             self._cursor.execute(text, ordered(names, rows[0]))
         else:
-            self._cursor.executemany(text, all_ordered(names, rows))
+            self._cursor.executemany(text, [ordered(names, row) for row in rows])
 
 
 class Database:

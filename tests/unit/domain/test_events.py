@@ -38,7 +38,7 @@ def example(kind):
         if name in VALUES:
             values[name] = VALUES[name]
         elif name != "type":
-            plain = {str: f"some {name}", int: 7, bool: False}
+            plain = {str: f"some {name}", int: 7, float: 0.5, bool: False}
             values[name] = plain[field.annotation]
     return kind(**values)
 
