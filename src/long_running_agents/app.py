@@ -4,7 +4,6 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import httpx2
@@ -33,7 +32,7 @@ from long_running_agents.domain.session import Mode
 from long_running_agents.domain.turn import Turn
 from long_running_agents.engine.local import LocalEngine
 from long_running_agents.errors import ConfigError, NotConfigured
-from long_running_agents.home import Home
+from long_running_agents.home import Home, archives_of
 from long_running_agents.mcp.servers import McpServers
 from long_running_agents.memory.embedding.remote import RemoteEmbedder
 from long_running_agents.memory.factory import memories_of, mirrors_of, open_memories
@@ -247,8 +246,7 @@ def _compactor(
     book = BudgetBook(parts.database, parts.clock, settings.shared)
     _meter(parts.memories, book, loaded.settings.owner)
     asked = SideRequests(book, models, settings.limits[Mode.BOUNDED], settings.retries)
-    archive = Path(loaded.home) / (loaded.settings.sessions.directory or "sessions")
-    return Compactor(parts.database, parts.clock, parts.hub, asked, archive)
+    return Compactor(parts.database, parts.clock, parts.hub, asked, archives_of(loaded))
 
 
 def _assemble(
@@ -296,6 +294,7 @@ def _assemble(
             owner=loaded.settings.owner,
             announce=hub.publish,
             switched=chosen.switch,
+            archives=compactor.archive,
         ),
         turns=TurnService(database, hub, clock, driver, loaded.settings.owner),
         contexts=ContextService(

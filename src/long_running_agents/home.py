@@ -123,6 +123,11 @@ def agent_folder(loaded: "LoadedSettings", owner: str | None = None) -> Path:
     return _home(loaded.home).workspace
 
 
+def archives_of(loaded: "LoadedSettings") -> Path:
+    """Where what has left the view of the models lies in Markdown, a folder for each session."""
+    return Path(loaded.home) / (loaded.settings.sessions.directory or "sessions")
+
+
 def workspace_of(loaded: "LoadedSettings", owner: str | None = None) -> Path:
     """Where the agent works: its own folder, unless the settings name another one.
 

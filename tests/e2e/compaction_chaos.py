@@ -49,7 +49,13 @@ SCRIPT = Script(
         Rule("^steer", (say("Heard."),)),
     )
 )
-SETTINGS = {**QUICK, "LRA_AGENT__MODEL__CONTEXT_WINDOW": "4096"}
+SETTINGS = {
+    **QUICK,
+    "LRA_AGENT__MODEL__CONTEXT_WINDOW": "4096",
+    # Never reached: each request is reserved and settled all the same.
+    "LRA_BUDGET__DAY__TOKENS": "1000000000",
+    "LRA_BUDGET__SESSION__TOKENS": "1000000000",
+}
 AT_ONCE = 20
 """Deaths of one home."""
 AROUND, ANYWHERE = "around a fold", "random moment"
@@ -179,6 +185,7 @@ def examine(home, report):
     told = [json.loads(each["body"]) for each in events if each["type"] == "compacted"]
     yield from _folds(folds, turns, told)
     yield from _archives(home, folds, turns)
+    yield from _budget(database)
     rules = [row["text"] for row in database.execute("SELECT * FROM rules WHERE state = 'active'")]
     if rules != [RULE]:
         yield f"the rules are {rules}"
@@ -198,6 +205,18 @@ def _folds(folds, turns, told):
         yield "the newest turn was folded"
     if [(each["first"], each["last"]) for each in told] != spans:
         yield f"the folds {spans} are told as {told}"
+
+
+def _budget(database):
+    """Nothing is held by the dead, and what turns have used is in the books."""
+    if database.execute("SELECT count(*) FROM holds").fetchone()[0]:
+        yield "something is held, and nobody asks"
+    tokens = "SELECT sum(input_tokens + output_tokens) FROM"
+    [turns], [used] = (
+        database.execute(f"{tokens} {each}").fetchone() for each in ("turns", "usage")
+    )
+    if turns > used:
+        yield f"the turns have used {turns} tokens, and {used} are in the books"
 
 
 def _archives(home, folds, turns):

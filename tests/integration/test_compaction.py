@@ -170,6 +170,9 @@ async def test_compacting_at_will_leaves_the_last_turn(tmp_path):
         assert "left out here: 5" in shown(server)
         with pytest.raises(NotFound):
             await app.contexts.of("you").compact(SESSION)
+        assert (tmp_path / "sessions" / SESSION).exists()
+        await app.sessions.delete(SESSION)
+        assert not (tmp_path / "sessions" / SESSION).exists()
 
 
 async def test_a_session_at_work_is_not_compacted(tmp_path):

@@ -3,10 +3,12 @@
 import asyncio
 import base64
 import json
+import shutil
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import date, datetime, tzinfo
 from decimal import Decimal
+from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from long_running_agents.domain import ids
@@ -87,6 +89,8 @@ class SessionService:
     """Whose sessions; those of others are not there."""
     announce: Announce = _nobody
     switched: Switched = _nobody
+    archives: Path | None = None
+    """The folder with what has left the view, if there is one."""
 
     def of(self, owner: str) -> "SessionService":
         """The same service for somebody else's sessions."""
@@ -343,6 +347,8 @@ class SessionService:
             sessions.remove(tx, session_id)
 
         await self.database.write(work)
+        if self.archives is not None:
+            await asyncio.to_thread(shutil.rmtree, self.archives / session_id, ignore_errors=True)
 
     async def export(self, session_id: SessionId, form: Format) -> str:
         """Write a session out as text."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from long_running_agents.cli.output import note, plain
 from long_running_agents.clock import SystemClock
 from long_running_agents.errors import HomeBusy, LraError, NotFound, ServerAway, UsageError
-from long_running_agents.home import Home
+from long_running_agents.home import Home, archives_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
@@ -84,9 +84,12 @@ def with_sessions(
     """Run work on a home's sessions, in a way that is one of `with_database`."""
     from long_running_agents.agent.sessions import SessionService
 
-    owner = options.load().settings.owner
+    loaded, clock = options.load(), SystemClock()
+    owner, archives = loaded.settings.owner, archives_of(loaded)
     return with_database(
-        options, lambda database: work(SessionService(database, SystemClock(), owner=owner)), **how
+        options,
+        lambda database: work(SessionService(database, clock, owner=owner, archives=archives)),
+        **how,
     )
 
 
