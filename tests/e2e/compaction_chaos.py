@@ -24,6 +24,7 @@ from tests.e2e import examination
 from tests.e2e.chaos import QUICK, Report, append, lines
 from tests.e2e.served import served
 from tests.e2e.steering_chaos import _counted, _given
+from tests.scripted_process import scripted_process
 from tests.zygote import forking
 
 from long_running_agents.client import Address, Client
@@ -32,7 +33,7 @@ from long_running_agents.domain.compaction import END
 from long_running_agents.domain.ids import SessionId
 from long_running_agents.domain.turn import Terms
 from long_running_agents.errors import LraError
-from long_running_agents.testing import Rule, Script, call, say, scripted_process
+from long_running_agents.testing import Rule, Script, call, say
 
 SESSION = SessionId("chaos")
 RULE = "Never send mail to anyone outside example.com."

@@ -158,6 +158,7 @@ class _Own:
 class Entered:
     """A sandbox to work in."""
 
+    id: str
     sandbox: Sandbox
     fresh: bool
     """Whether it was made just now, so that nothing is left of earlier cells."""
@@ -218,7 +219,7 @@ class SessionSandboxes:
                     "Code would run without a sandbox, and nobody is there to watch.",
                     hint="Turn sandbox.unsafe_local off, and see 'lra sandbox doctor'.",
                 )
-            yield Entered(sandbox, fresh)
+            yield Entered(sandbox_id, sandbox, fresh)
 
     async def create(self, session: str) -> HeldSandbox:
         """Make one more sandbox for a session; raises as `Sandboxes.create` does."""
