@@ -26,7 +26,6 @@ from long_running_agents.domain.rule import RuleSource, news, suggest
 from long_running_agents.domain.session import (
     MINE,
     UNTITLED,
-    Mode,
     Session,
     SessionOrigin,
     title_from,
@@ -153,8 +152,6 @@ class TurnService:
         session = Session(
             id=session_id,
             title=title_from(tx.redact(terms.title or text)),
-            mode=Mode.BOUNDED,
-            model=None,
             created_at=now,
             updated_at=now,
             owner=self.owner,

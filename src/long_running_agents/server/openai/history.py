@@ -15,7 +15,7 @@ from long_running_agents.agent import transcript
 from long_running_agents.domain.events import EventEnvelope, MessageAccepted, TurnDone, UsageTotals
 from long_running_agents.domain.ids import SessionId, TurnId, new_id, shown
 from long_running_agents.domain.ports import Clock
-from long_running_agents.domain.session import UNTITLED, Mode, Session, SessionOrigin
+from long_running_agents.domain.session import UNTITLED, Session, SessionOrigin
 from long_running_agents.domain.tool import ToolCallRecord
 from long_running_agents.domain.turn import (
     AnswerForm,
@@ -188,8 +188,6 @@ class ConversationService:
             id=key,
             # Named after what is said next: what a client tells first is often its own set-up.
             title=UNTITLED,
-            mode=Mode.BOUNDED,
-            model=None,
             created_at=now,
             updated_at=now,
             owner=self._owner,
