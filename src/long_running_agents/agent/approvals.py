@@ -184,7 +184,8 @@ class ApprovalService:
         now = self.clock.now()
 
         def work(tx: Transaction) -> list[Approval]:
-            self._check(tx, session_id)
+            if session_id is not None:
+                sessions.get(tx, session_id, owner=self.owner)
             found = approvals.open_questions(tx, session_id, owner=self.owner)
             # An alarm writes down that they have expired; looking changes nothing.
             return [each for each in found if not each.overdue(now)]
@@ -213,7 +214,3 @@ class ApprovalService:
         return await self.database.read(
             lambda tx: decisions.newest(tx, self.owner, limit=limit, session_id=session_id)
         )
-
-    def _check(self, tx: Transaction, session_id: SessionId | None) -> None:
-        if session_id is not None:
-            sessions.get(tx, session_id, owner=self.owner)
