@@ -19,7 +19,7 @@ from long_running_agents.agent.hub import Hub
 from long_running_agents.agent.memory import Memorizer, Recall
 from long_running_agents.agent.model_request import SideRequests
 from long_running_agents.agent.rules import RuleService
-from long_running_agents.agent.run_settings import recall_of, run_settings
+from long_running_agents.agent.run_settings import run_settings
 from long_running_agents.agent.runner import RunSettings, TurnRunner
 from long_running_agents.agent.sessions import SessionService
 from long_running_agents.agent.turns import TurnService
@@ -355,7 +355,7 @@ def _recall(settings: Settings, hub: Hub, remembering: Memorizer | None) -> Reca
     return Recall(
         remembering.memories,
         hub,
-        recall_of(settings),
+        settings.memory,
         agent=settings.agent.name,
         ready=remembering.ready,
     )

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from long_running_agents.app import App
-from long_running_agents.config.settings import SkillSettings
 from long_running_agents.domain.skill import (
     Json,
     Skill,
@@ -104,7 +103,7 @@ class FunctionStore:
         Raises:
             SkillRefused: Its review or its trial found fault with it.
         """
-        usual = self._settings
+        usual = self._app.settings.agent.skills
         draft = SkillDraft(
             source=code,
             name=name,
@@ -174,10 +173,6 @@ class FunctionStore:
     def _app(self) -> App:
         session = self._session
         return session.app if isinstance(session, StructuredMemoryStore) else session
-
-    @property
-    def _settings(self) -> SkillSettings:
-        return self._app.settings.agent.skills
 
     @property
     def _library(self) -> SkillLibrary:

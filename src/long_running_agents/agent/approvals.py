@@ -108,17 +108,14 @@ def expire(tx: Transaction, now: datetime) -> ApprovalsSettled:
     return _settle(tx, late, TOO_LATE, now)
 
 
-def next_expiry(tx: Transaction) -> datetime | None:
-    """When the next open question expires; None when none does."""
-    ends = [each.expires_at for each in approvals.open_questions(tx)]
-    return min((end for end in ends if end is not None), default=None)
-
-
-def judgement(tx: Transaction, approval: Approval, said: ApprovalReply, now: datetime) -> Judgement:
-    """An answer as the audit log tells it."""
+def resolve(
+    tx: Transaction, approval: Approval, said: ApprovalReply, now: datetime
+) -> ApprovalResolved:
+    """Store what was said to a question, also in the audit log; the event that tells of it."""
     allowed = said.state is ApprovalState.ALLOWED
     lasting = "" if said.lasting is GrantDuration.ONCE else f" ({said.lasting})"
-    return Judgement(
+    approvals.answer(tx, approval.id, said.state, said.reason, now, lasting=said.lasting)
+    judgement = Judgement(
         at=now,
         owner=sessions.get(tx, approval.session_id).owner,
         session_id=approval.session_id,
@@ -129,6 +126,14 @@ def judgement(tx: Transaction, approval: Approval, said: ApprovalReply, now: dat
         decision=Ruling.ALLOW if allowed else Ruling.DENY,
         why=(said.reason or said.state) + lasting,
         who=said.by,
+    )
+    decisions.note(tx, [judgement])
+    return ApprovalResolved(
+        approval_id=approval.id,
+        tool_call_id=approval.call_id,
+        allowed=allowed,
+        reason=said.reason,
+        lasting=said.lasting,
     )
 
 
@@ -152,17 +157,9 @@ def _settle(
 ) -> ApprovalsSettled:
     done = ApprovalsSettled()
     for approval in asked:
-        approvals.answer(tx, approval.id, said.state, said.reason, now, lasting=said.lasting)
-        decisions.note(tx, [judgement(tx, approval, said, now)])
+        event = resolve(tx, approval, said, now)
         if said.state is ApprovalState.DENIED:
             skills.refuse(tx, approval.turn_id, approval.call_id, by=said.by, now=now)
-        event = ApprovalResolved(
-            approval_id=approval.id,
-            tool_call_id=approval.call_id,
-            allowed=said.state is ApprovalState.ALLOWED,
-            reason=said.reason,
-            lasting=said.lasting,
-        )
         done.news.extend(events.append(tx, approval.session_id, approval.turn_id, [event], now))
         turn = turns.get(tx, approval.turn_id)
         if turn.status is TurnStatus.WAITING and not waits(tx, turn.id):
@@ -184,7 +181,8 @@ class ApprovalService:
         now = self.clock.now()
 
         def work(tx: Transaction) -> list[Approval]:
-            self._check(tx, session_id)
+            if session_id is not None:
+                sessions.get(tx, session_id, owner=self.owner)
             found = approvals.open_questions(tx, session_id, owner=self.owner)
             # An alarm writes down that they have expired; looking changes nothing.
             return [each for each in found if not each.overdue(now)]
@@ -213,7 +211,3 @@ class ApprovalService:
         return await self.database.read(
             lambda tx: decisions.newest(tx, self.owner, limit=limit, session_id=session_id)
         )
-
-    def _check(self, tx: Transaction, session_id: SessionId | None) -> None:
-        if session_id is not None:
-            sessions.get(tx, session_id, owner=self.owner)

@@ -68,9 +68,7 @@ class BudgetBook:
     database: Database
     clock: Clock
     limits: SharedLimits = field(default_factory=SharedLimits)
-
-    def __post_init__(self) -> None:
-        self._given_back = asyncio.Event()
+    _given_back: asyncio.Event = field(default_factory=asyncio.Event, init=False)
 
     def nodes(
         self, tx: Transaction, owner: str, session_id: SessionId, now: datetime
@@ -173,10 +171,8 @@ class RequestAccount:
     lose: Callable[[Usage], None] = lambda _: None
     """Hears what a request took of which nothing came."""
     hit: LimitHit | None = None
-
-    def __post_init__(self) -> None:
-        self.held = False
-        """Whether something is reserved; whoever writes the answer down releases it."""
+    held: bool = False
+    """Whether something is reserved; whoever writes the answer down releases it."""
 
     def check(self) -> None:
         """Refuse any request, however short, that its own budget does not cover.

@@ -289,10 +289,15 @@ class ContextWindow(Middleware):
 
     def choices(self) -> list[FallbackChoice]:
         """The same models, each of which sees to it that a request fits."""
-        return [
-            self._fitted_choice(choice, first=place == 0)
-            for place, choice in enumerate(self.asked())
-        ]
+        found: list[FallbackChoice] = []
+        for place, choice in enumerate(self.asked()):
+            key = (choice.name, place == 0)
+            if key not in self._fitted:
+                fitter = self.fitter(choice)
+                model = ContextWindowModel(choice.model, fitter, self, fitted=place == 0)
+                self._fitted[key] = replace(choice, model=model)
+            found.append(self._fitted[key])
+        return found
 
     @override
     async def request(self, context: ModelRequestContext, ask: Ask) -> ModelResponse:
@@ -339,13 +344,6 @@ class ContextWindow(Middleware):
         if choice.name not in self._fitters:
             self._fitters[choice.name] = ContextWindowFitter(self.estimates.of(choice), self.may)
         return self._fitters[choice.name]
-
-    def _fitted_choice(self, choice: FallbackChoice, *, first: bool) -> FallbackChoice:
-        key = (choice.name, first)
-        if key not in self._fitted:
-            model = ContextWindowModel(choice.model, self.fitter(choice), self, fitted=first)
-            self._fitted[key] = replace(choice, model=model)
-        return self._fitted[key]
 
 
 class ContextWindowModel(WrapperModel):

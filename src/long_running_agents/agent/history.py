@@ -18,6 +18,7 @@ from pydantic_ai.messages import (
 
 from long_running_agents.agent import transcript
 from long_running_agents.domain.budget import estimate_tokens
+from long_running_agents.domain.compaction import clip
 from long_running_agents.domain.context_window import (
     HistoryCut,
     HistoryWindow,
@@ -175,20 +176,15 @@ def _line(message: ModelMessage) -> str:
 def _brief(part: ModelRequestPart | ModelResponsePart) -> str:
     match part:
         case ToolCallPart():
-            return f"{part.tool_name}({_clip(part.args_as_json_str())})"
+            return f"{part.tool_name}({clip(part.args_as_json_str(), _LINE)})"
         case ToolReturnPart():
-            return f" → {_clip(part.model_response_str(wrap_if_error=False))}"
+            return f" → {clip(part.model_response_str(wrap_if_error=False), _LINE)}"
         case TextPart(content=text):
-            return _clip(text)
+            return clip(text, _LINE)
         case UserPromptPart(content=str(text)):
-            return f"; the user added: {_clip(text)}"
+            return f"; the user added: {clip(text, _LINE)}"
         case _:
             return ""
-
-
-def _clip(text: str) -> str:
-    line = " ".join(text[: _LINE * 2].split())
-    return line if len(line) <= _LINE else f"{line[:_LINE]}…"
 
 
 def read(tx: Transaction, turn: Turn, view: HistoryWindow, now: datetime) -> list[StoredMessage]:

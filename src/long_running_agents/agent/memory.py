@@ -13,6 +13,7 @@ from typing_extensions import override
 
 from long_running_agents.agent.history import role_of, with_note
 from long_running_agents.agent.hub import Hub
+from long_running_agents.config.settings import MemorySettings
 from long_running_agents.domain.context_window import MessageRole
 from long_running_agents.domain.events import MemoriesRecalled, RecalledMemory
 from long_running_agents.domain.ids import TurnId, shown
@@ -39,21 +40,13 @@ _PREVIEW = 200
 _LONGEST_QUESTION = 2_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecallSettings:
-    """How much comes to mind."""
-
-    most: int
-    tokens: int
-
-
 @dataclass(frozen=True, slots=True)
 class Recall:
     """Finds what a turn should know before it begins."""
 
     memories: MemoryService
     hub: Hub
-    settings: RecallSettings
+    settings: MemorySettings
     agent: str
     """The name of whoever answers."""
     ready: Callable[[str], Awaitable[None]]
@@ -79,14 +72,24 @@ class Recall:
         return self._recollection(told, window)
 
     def _recollection(self, told: "Recalled", window: int | None) -> "Recollection":
-        tokens = self.settings.tokens if window is None else min(self.settings.tokens, window // 10)
+        most = self.settings.recall_tokens
+        tokens = most if window is None else min(most, window // 10)
         text, shown = recollection(told.memories, tokens * _CHARACTERS)
         return Recollection(text, Recalled(shown, told.degraded))
 
     async def _told(self, turn: Turn) -> "Recalled | None":
-        """What an earlier life of the turn recalled."""
-        viewer = self._viewer(turn)
-        return await self.memories.database.read(lambda tx: _told(tx, viewer, turn))
+        """What an earlier life of the turn recalled, as far as it was not forgotten since."""
+
+        def work(tx: Transaction) -> Recalled | None:
+            for recorded in events.of_turn(tx, turn.id):
+                if isinstance(recorded.event, MemoriesRecalled):
+                    ids = [each.id for each in recorded.event.memories]
+                    known = memories.many(tx, self._viewer(turn), ids)
+                    there = [known[each] for each in ids if each in known and known[each].enabled]
+                    return Recalled(there, recorded.event.degraded)
+            return None
+
+        return await self.memories.database.read(work)
 
     def _viewer(self, turn: Turn) -> Viewer:
         return Viewer(owner=turn.owner, agent=self.agent, session_id=turn.session_id)
@@ -95,13 +98,14 @@ class Recall:
         await self.ready(turn.owner)
         query = Query(
             text=turn.prompt[:_LONGEST_QUESTION],
-            limit=self.settings.most * 2,
+            limit=self.settings.top_k * 2,
             not_session=turn.session_id if seen else None,
         )
         found = await self.memories.find(self._viewer(turn), query)
         # The question itself is known.
         news = [hit.memory for hit in relevant(found.hits) if hit.memory.content != turn.prompt]
-        _, shown = recollection(news[: self.settings.most], self.settings.tokens * _CHARACTERS)
+        room = self.settings.recall_tokens * _CHARACTERS
+        _, shown = recollection(news[: self.settings.top_k], room)
         return Recalled(shown, found.degraded)
 
     async def _tell(self, turn: Turn, told: "Recalled") -> None:
@@ -134,17 +138,6 @@ class Recalled:
     memories: Sequence[Memory] = ()
     degraded: str = ""
     """Why only a part of the search was available; empty when all of it was."""
-
-
-def _told(tx: Transaction, viewer: Viewer, turn: Turn) -> Recalled | None:
-    """What an earlier life of the turn recalled, as far as it was not forgotten since."""
-    for recorded in events.of_turn(tx, turn.id):
-        if isinstance(recorded.event, MemoriesRecalled):
-            ids = [each.id for each in recorded.event.memories]
-            known = memories.many(tx, viewer, ids)
-            there = [known[number] for number in ids if number in known and known[number].enabled]
-            return Recalled(there, recorded.event.degraded)
-    return None
 
 
 def item(memory: Memory) -> RecalledMemory:

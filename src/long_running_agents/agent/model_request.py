@@ -188,22 +188,14 @@ _MANY = 1_000
 """Tokens of an answer by which the price of one is found."""
 
 
-class BudgetedModels:
-    """Models for one account, each of which is asked only for what the budgets cover."""
-
-    def __init__(self, account: RequestAccount, prices: PriceList) -> None:
-        self._account = account
-        self._prices = prices
-        self._made: dict[int, FallbackChoice] = {}
-
-    def of(self, choices: Sequence[FallbackChoice]) -> list[FallbackChoice]:
-        """The same models, bounded."""
-        for choice in choices:
-            if id(choice.model) not in self._made:
-                # It holds on to the model, so that no id is used twice.
-                model = BudgetedModel(choice.model, choice.name, self._account, self._prices)
-                self._made[id(choice.model)] = replace(choice, model=model)
-        return [self._made[id(choice.model)] for choice in choices]
+def bounded(
+    choices: Sequence[FallbackChoice], account: RequestAccount, prices: PriceList
+) -> list[FallbackChoice]:
+    """The same models, each of which is asked only for what the budgets cover."""
+    return [
+        replace(each, model=BudgetedModel(each.model, each.name, account, prices))
+        for each in choices
+    ]
 
 
 class BudgetedModel(WrapperModel):
@@ -350,8 +342,7 @@ class SideRequests:
             session_id=request.session_id,
             own=lambda: own,
         )
-        bounded = BudgetedModels(account, self.prices)
-        choices = bounded.of(self.models.choices(request.model))
+        choices = bounded(self.models.choices(request.model), account, self.prices)
         listener = _NoListener(choices[0].name)
         model = RetryingModel(choices, retries=self.retries, clock=book.clock, listener=listener)
         most, messages = request.most, _messages(request)

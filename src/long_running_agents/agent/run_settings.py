@@ -16,7 +16,7 @@ from long_running_agents.agent.context_window import (
     ContextWindowFitter,
     check_window,
 )
-from long_running_agents.agent.memory import RecallSettings, Recollection
+from long_running_agents.agent.memory import Recollection
 from long_running_agents.config import LoadedSettings, Settings
 from long_running_agents.config.settings import AgentSettings
 from long_running_agents.config.settings import ModelSettings as ChosenModel
@@ -207,11 +207,6 @@ def _sampling(chosen: ChosenModel) -> ModelSettings:
     if chosen.temperature is not None:
         sampling["temperature"] = chosen.temperature
     return sampling
-
-
-def recall_of(settings: Settings) -> RecallSettings:
-    """How much comes to mind in a home."""
-    return RecallSettings(most=settings.memory.top_k, tokens=settings.memory.recall_tokens)
 
 
 def _character(loaded: LoadedSettings, owner: str) -> list[Section]:

@@ -20,12 +20,12 @@ from long_running_agents.agent.hub import Hub
 from long_running_agents.agent.ledger import Ledger
 from long_running_agents.agent.memory import Recall, Recollection
 from long_running_agents.agent.model_request import (
-    BudgetedModels,
     BudgetGuard,
     Choices,
     ModelStreaming,
     Pictures,
     StructuredOutput,
+    bounded,
     picture_prompt,
 )
 from long_running_agents.agent.recorder import SessionState, TurnRecorder
@@ -133,8 +133,9 @@ class TurnRunner:
         )
         if not fresh:
             await recorder.load()
-        bounded = BudgetedModels(recorder.account, self._prices)
-        window = self._window(turn, lambda: bounded.of(choices()), client, seen=seen)
+        window = self._window(
+            turn, lambda: bounded(choices(), recorder.account, self._prices), client, seen=seen
+        )
         new = fresh and turn.attempts <= 1
         told = with_client(self.settings.instructions(turn.owner), client)
         seen = seen and self._estimates.of(choices()[0]).holds_all(history, instructions(told))

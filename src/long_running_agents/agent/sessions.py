@@ -115,8 +115,16 @@ class SessionService:
         Raises:
             Taken: There is a session of that id.
         """
-        made_up = SessionId(new_id("session", self.clock.now()))
-        session = self._empty(session_id or made_up, title, model, mode)
+        now = self.clock.now()
+        session = Session(
+            id=session_id or SessionId(new_id("session", now)),
+            title=title,
+            mode=mode,
+            model=model,
+            created_at=now,
+            updated_at=now,
+            owner=self.owner,
+        )
 
         def work(tx: Transaction) -> Session:
             if sessions.find(tx, session.id) is not None:
@@ -131,31 +139,15 @@ class SessionService:
 
     async def ensure(self, session_id: SessionId) -> Session:
         """A session by its name, begun if it is not there."""
+        now = self.clock.now()
+        new = Session(id=session_id, created_at=now, updated_at=now, owner=self.owner)
 
         def work(tx: Transaction) -> Session:
             if sessions.find(tx, session_id) is None:
-                sessions.create(tx, self._empty(session_id))
+                sessions.create(tx, new)
             return self._mine(tx, session_id)
 
         return await self.database.write(work)
-
-    def _empty(
-        self,
-        session_id: SessionId,
-        title: str = UNTITLED,
-        model: str | None = None,
-        mode: Mode = Mode.BOUNDED,
-    ) -> Session:
-        now = self.clock.now()
-        return Session(
-            id=session_id,
-            title=title,
-            mode=mode,
-            model=model,
-            created_at=now,
-            updated_at=now,
-            owner=self.owner,
-        )
 
     async def get(self, session_id: SessionId) -> Session:
         """Look a session up."""

@@ -7,11 +7,10 @@ from datetime import datetime, timedelta
 from typing import assert_never
 
 from long_running_agents.agent import approvals
-from long_running_agents.agent.approvals import ApprovalReply, ApprovalsSettled, judgement
+from long_running_agents.agent.approvals import ApprovalReply, ApprovalsSettled
 from long_running_agents.domain.approval import ApprovalState
 from long_running_agents.domain.budget import BudgetScope, LimitHit, estimate_tokens, scope_of
 from long_running_agents.domain.events import (
-    ApprovalResolved,
     Event,
     EventEnvelope,
     ToolReturned,
@@ -26,16 +25,7 @@ from long_running_agents.domain.tool import UNCERTAIN_MESSAGE, CallState, Effect
 from long_running_agents.domain.turn import Turn, TurnStatus
 from long_running_agents.errors import LraError, UsageError
 from long_running_agents.store import approvals as approval_rows
-from long_running_agents.store import (
-    budgets,
-    decisions,
-    events,
-    ledger,
-    sessions,
-    taints,
-    tasks,
-    turns,
-)
+from long_running_agents.store import budgets, events, ledger, sessions, taints, tasks, turns
 from long_running_agents.store.database import Transaction
 
 
@@ -178,19 +168,9 @@ def _abandon(
         state, told = _fate(call, begun, handed)
         ledger.resolve(tx, turn.id, call.call_id, state, json.dumps(told), now)
         news.append(_returned(call, state, told))
-    for approval in approval_rows.of_turn(tx, turn.id).values():
-        if approval.state is ApprovalState.OPEN:
-            approval_rows.answer(tx, approval.id, _WITHDRAWN.state, _WITHDRAWN.reason, now)
-            decisions.note(tx, [judgement(tx, approval, _WITHDRAWN, now)])
-            news.append(
-                ApprovalResolved(
-                    approval_id=approval.id,
-                    tool_call_id=approval.call_id,
-                    allowed=False,
-                    reason=_WITHDRAWN.reason,
-                )
-            )
-    return news
+    asked = approval_rows.of_turn(tx, turn.id).values()
+    waiting = [each for each in asked if each.state is ApprovalState.OPEN]
+    return [*news, *(approvals.resolve(tx, each, _WITHDRAWN, now) for each in waiting)]
 
 
 def _returned(call: ToolCallRecord, state: CallState, preview: str) -> ToolReturned:
@@ -270,7 +250,7 @@ _GONE = "the program that was to run a tool did not come back within {hours:.3g}
 
 def next_deadline(tx: Transaction, patience: timedelta | None) -> datetime | None:
     """When something has waited too long next; None when nothing waits, or may do so for ever."""
-    ends = [approvals.next_expiry(tx)]
+    ends = [each.expires_at for each in approval_rows.open_questions(tx)]
     if patience is not None:
         ends += [since + patience for since in ledger.handed(tx).values()]
     return min((end for end in ends if end is not None), default=None)

@@ -23,14 +23,7 @@ from long_running_agents.domain.events import (
 from long_running_agents.domain.ids import ApprovalId, SessionId, TurnId, new_id, shown
 from long_running_agents.domain.ports import Clock
 from long_running_agents.domain.rule import RuleSource, news, suggest
-from long_running_agents.domain.session import (
-    MINE,
-    UNTITLED,
-    Mode,
-    Session,
-    SessionOrigin,
-    title_from,
-)
+from long_running_agents.domain.session import MINE, UNTITLED, Session, SessionOrigin, title_from
 from long_running_agents.domain.tool import ToolCallRecord
 from long_running_agents.domain.turn import RETRYABLE, Terms, Turn, TurnOrigin, TurnStatus, brought
 from long_running_agents.errors import Busy, NotFound, UsageError
@@ -153,8 +146,6 @@ class TurnService:
         session = Session(
             id=session_id,
             title=title_from(tx.redact(terms.title or text)),
-            mode=Mode.BOUNDED,
-            model=None,
             created_at=now,
             updated_at=now,
             owner=self.owner,

@@ -11,6 +11,7 @@ import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
 from types import UnionType
 from typing import Any, Union, cast, get_args, get_origin
@@ -193,10 +194,7 @@ def every_key() -> list[str]:
 
 def value_of(settings: Settings, key: str) -> object:
     """Look a dotted key up."""
-    found: object = settings
-    for name in key.split("."):
-        found = getattr(found, name)
-    return found
+    return attrgetter(key)(settings)
 
 
 def _current(otherwise: Path) -> Path:

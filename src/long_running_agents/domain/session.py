@@ -40,9 +40,9 @@ class Session:
     """One continuing conversation with its mode and history."""
 
     id: SessionId
-    title: str
-    mode: Mode
-    model: str | None
+    title: str = UNTITLED
+    mode: Mode = Mode.BOUNDED
+    model: str | None = None
     """The model chosen for this session, or None for the configured one."""
     created_at: datetime
     updated_at: datetime

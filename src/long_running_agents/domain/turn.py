@@ -101,7 +101,7 @@ class Turn:
     attended: bool
     """Whether a person is there to answer approvals."""
     status: TurnStatus
-    model: str | None
+    model: str | None = None
     """The model asked for this turn, or None for the session's."""
     answer: str = ""
     error: str = ""

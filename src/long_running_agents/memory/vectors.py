@@ -268,8 +268,7 @@ async def fill(
 
 
 def _missing(tx: Transaction, embedder: Embedder) -> dict[MemoryId, str]:
-    rows = memory_index.missing_vectors(tx, _space(tx, embedder), limit=BATCH)
-    return {MemoryId(row[0]): words.in_context(row[2], row[1]) for row in rows}
+    return texts_of(tx, memory_index.missing_vectors(tx, _space(tx, embedder), limit=BATCH))
 
 
 def _space(tx: Transaction, embedder: Embedder) -> int | None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy import Select, insert, or_, select, update
 
@@ -34,17 +35,17 @@ def ask(tx: Transaction, approval: Approval) -> None:
 
 def get(tx: Transaction, approval_id: ApprovalId, *, owner: str | None = None) -> Approval:
     """Look up a question that must exist, and concern an owner's session if one asks."""
-    query = select(approvals).where(approvals.c.id == approval_id)
-    if owner is not None:
-        query = query.where(approvals.c.session_id.in_(_sessions_of(owner)))
-    row = tx.execute(query).first()
+    row = tx.execute(_asked(owner).where(approvals.c.id == approval_id)).first()
     if row is None:
         raise NotFound(f"No approval {approval_id!r}.", hint="It may belong to a deleted session.")
     return _approval(row)
 
 
-def _sessions_of(owner: str) -> Select[tuple[str]]:
-    return select(sessions.c.id).where(sessions.c.owner == owner)
+def _asked(owner: str | None) -> Select[Any]:
+    """The questions about calls in an owner's sessions, or in all."""
+    mine = select(sessions.c.id).where(sessions.c.owner == owner)
+    query = select(approvals)
+    return query if owner is None else query.where(approvals.c.session_id.in_(mine))
 
 
 def of_turn(tx: Transaction, turn_id: TurnId) -> dict[str, Approval]:
@@ -57,9 +58,7 @@ def open_questions(
     tx: Transaction, session_id: SessionId | None = None, *, owner: str | None = None
 ) -> list[Approval]:
     """Questions nobody has answered yet, of one session, of an owner's or of all."""
-    query = select(approvals).where(approvals.c.state == ApprovalState.OPEN)
-    if owner is not None:
-        query = query.where(approvals.c.session_id.in_(_sessions_of(owner)))
+    query = _asked(owner).where(approvals.c.state == ApprovalState.OPEN)
     if session_id is not None:
         query = query.where(approvals.c.session_id == session_id)
     return [_approval(row) for row in tx.execute(query.order_by(approvals.c.asked_at))]

@@ -34,7 +34,7 @@ class ImportedTurn:
 
     prompt: str
     answer: str
-    error: str
+    error: str = ""
     created_at: datetime
     ended_at: datetime
     messages: tuple[StoredMessage, ...]
@@ -90,14 +90,14 @@ def take_over(
         id=_free_id(tx, imported.wanted_id, key, now),
         title=imported.title,
         mode=imported.mode,
-        model=None,
         created_at=imported.created_at,
         updated_at=now,
         owner=owner,
     )
     sessions.create(tx, session)
     keep_pictures(tx, session.id, imported.pictures)
-    ids = [_take_turn(tx, session, turn, now) for turn in imported.turns]
+    # Not a user's: addresses in it were not named by anybody here.
+    ids = [take_turn(tx, session, turn, TurnOrigin.JOB, now) for turn in imported.turns]
     for each in imported.events:
         turn_id = None if each.turn is None else ids[each.turn]
         events.append(tx, session.id, turn_id, [each.event], each.at)
@@ -120,17 +120,18 @@ def _free_id(
     return key(new_id("session", now))
 
 
-def _take_turn(tx: Transaction, session: Session, imported: ImportedTurn, now: datetime) -> TurnId:
+def take_turn(
+    tx: Transaction, session: Session, imported: ImportedTurn, origin: TurnOrigin, now: datetime
+) -> TurnId:
+    """Store a turn that is over; nothing of it is taken up, retried or remembered."""
     turn = Turn(
         id=TurnId(new_id("turn", now)),
         session_id=session.id,
         number=turns.next_number(tx, session.id),
         prompt=imported.prompt,
-        # Not a user's: addresses in it were not named by anybody here.
-        origin=TurnOrigin.JOB,
+        origin=origin,
         attended=False,
         status=TurnStatus.RUNNING,
-        model=None,
         created_at=imported.created_at,
         owner=session.owner,
         mode=session.mode,

@@ -331,21 +331,13 @@ def count_vectors(tx: Transaction, space_id: int) -> int:
     return tx.execute(query).scalar_one()
 
 
-def missing_vectors(
-    tx: Transaction, space_id: int | None, *, limit: int
-) -> list[tuple[int, str, str]]:
-    """Memories without a vector in a space: number, content, and what was said just before."""
-    before = memories.alias()
-    query = (
-        select(memories.c.id, memories.c.content, func.coalesce(before.c.content, ""))
-        .outerjoin(before, before.c.id == memories.c.previous_id)
-        .order_by(memories.c.id)
-        .limit(limit)
-    )
+def missing_vectors(tx: Transaction, space_id: int | None, *, limit: int) -> list[int]:
+    """The numbers of memories without a vector in a space."""
+    query = select(memories.c.id).order_by(memories.c.id).limit(limit)
     if space_id is not None:
         has = select(memory_vectors.c.memory_id).where(memory_vectors.c.space == space_id)
         query = query.where(memories.c.id.not_in(has))
-    return [(number, content, said) for number, content, said in tx.execute(query)]
+    return list(tx.execute(query).scalars())
 
 
 def count_missing(tx: Transaction, space_id: int | None) -> int:

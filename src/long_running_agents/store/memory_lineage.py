@@ -19,7 +19,7 @@ from long_running_agents.store.database import Prepared, Transaction
 from long_running_agents.store.memories import memory_of
 from long_running_agents.store.sql import among, among_given, packed, plain
 from long_running_agents.store.tables import memories as memory_table
-from long_running_agents.store.tables import memory_links, microseconds
+from long_running_agents.store.tables import memory_links
 
 
 def derived(tx: Transaction, owner: str, ids: Sequence[MemoryId]) -> list[Memory]:
@@ -201,16 +201,7 @@ def with_context(tx: Transaction, ids: Sequence[int]) -> dict[MemoryId, tuple[st
 
 # Asked once for every line of an import.
 _SAME = Prepared(
-    select(
-        memory_table.c.id,
-        memory_table.c.kind,
-        memory_table.c.scope,
-        memory_table.c.agent,
-        memory_table.c.session_id,
-        memory_table.c.actor,
-        memory_table.c.valid_to,
-        memory_table.c.event_at,
-    )
+    select(memory_table)
     .where(
         memory_table.c.owner == bindparam("owner_"), memory_table.c.digest == bindparam("digest_")
     )
@@ -244,33 +235,23 @@ def same(
         apart: Conversation memories that are another's match already.
     """
     talk = memory.kind is MemoryKind.CONVERSATION
-    place = _place(
-        kind=memory.kind.value,
-        scope=memory.scope.value,
-        agent=memory.agent,
-        session=memory.session_id,
-        actor=memory.actor,
-    )
-    ended = None if memory.valid_to is None else microseconds(memory.valid_to)
-    at = microseconds(memory.event_at) if talk and dated else None
+    at = memory.event_at if talk and dated else None
     values = {"owner_": memory.owner, "digest_": digest(memory.content)}
-    for number, kind, scope, agent, session, actor, valid_to, event_at in tx.run_all(_SAME, values):
-        there = _place(kind=kind, scope=scope, agent=agent, session=session, actor=actor)
-        alike = there == place and valid_to == ended and at in (None, event_at)
-        if alike and not (talk and number in apart):
-            return MemoryId(number)
+    for known in map(memory_of, tx.all(_SAME, values)):
+        alike = _place(known) == _place(memory) and at in (None, known.event_at)
+        if alike and not (talk and known.id in apart):
+            return known.id
     return None
 
 
-def _place(
-    *, kind: str, scope: str, agent: str | None, session: str | None, actor: str
-) -> tuple[object, ...]:
+def _place(memory: Memory) -> tuple[object, ...]:
     """What two memories must have in common to be the same."""
-    talk = kind == MemoryKind.CONVERSATION.value
+    talk = memory.kind is MemoryKind.CONVERSATION
     return (
-        kind,
-        scope,
-        agent if scope == MemoryScope.AGENT.value else None,
-        session if talk or scope == MemoryScope.SESSION.value else None,
-        actor if talk else None,
+        memory.kind,
+        memory.scope,
+        memory.agent if memory.scope is MemoryScope.AGENT else None,
+        memory.session_id if talk or memory.scope is MemoryScope.SESSION else None,
+        memory.actor if talk else None,
+        memory.valid_to,
     )

@@ -149,12 +149,8 @@ def overwriting(tx: Transaction) -> Generator[None]:
 
 def wipe(tx: Transaction, gone: Sequence[Memory]) -> None:
     """Leave neither words nor names of deleted memories behind."""
-    if gone:
-        _forget_names(tx, gone)
-        memory_index.tidy(tx)
-
-
-def _forget_names(tx: Transaction, gone: Sequence[Memory]) -> None:
+    if not gone:
+        return
     used = _used(tx, memories.c.owner) | _used(tx, memories.c.agent)
     used |= _used(tx, memories.c.session_id)
     used |= {actor.lower() for actor in _used(tx, memories.c.actor)}
@@ -166,6 +162,7 @@ def _forget_names(tx: Transaction, gone: Sequence[Memory]) -> None:
                 .where(memory_names.c.name == name)
                 .values(name=text("char(0) || code"))
             )
+    memory_index.tidy(tx)
 
 
 def _used(tx: Transaction, column: Column[str]) -> set[str]:

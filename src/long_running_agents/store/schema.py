@@ -18,7 +18,7 @@ from long_running_agents.errors import (
     NewerDatabase,
     NotFound,
     StorageFailed,
-    file_hint,
+    storing,
 )
 from long_running_agents.home import Home
 from long_running_agents.store.database import Database
@@ -133,21 +133,14 @@ def _without_foreign_keys(engine: Engine) -> Generator[Connection]:
             driver.execute("PRAGMA foreign_keys = ON")
 
 
-def development_schema(found: str, path: Path) -> CorruptData | None:
-    """Why a database of a version before the first schema is refused; None for any other."""
-    if found >= FIRST:
-        return None
-    return CorruptData(
-        f"{path} has schema {found}, of a development version that cannot be upgraded.",
-        hint=f"Move {path.name} away to begin anew. What you want to keep, export with the "
-        "version that wrote it: 'lra sessions export', 'lra memory export'.",
-    )
-
-
 def refuse_unknown(found: str, path: Path, migrations: Path = MIGRATIONS) -> None:
     """Stop at a database of a newer version of this program, or of one before the first schema."""
-    if error := development_schema(found, path):
-        raise error
+    if found < FIRST:
+        raise CorruptData(
+            f"{path} has schema {found}, of a development version that cannot be upgraded.",
+            hint=f"Move {path.name} away to begin anew. What you want to keep, export with the "
+            "version that wrote it: 'lra sessions export', 'lra memory export'.",
+        )
     if found not in (FIRST, *steps(migrations)):
         raise NewerDatabase(
             f"{path} has schema {found}, which this version does not know.",
@@ -210,14 +203,9 @@ def database_path(loaded: LoadedSettings) -> Path:
 
 def _make_file(path: Path) -> None:
     """Create a database file that only its owner can read, wherever it is."""
-    try:
+    with storing(f"The database {path}", "Check the permissions of its folder, or DATABASE_URL."):
         path.parent.mkdir(parents=True, exist_ok=True)
         os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
-    except OSError as error:
-        raise StorageFailed(
-            f"The database {path} cannot be written: {error.strerror}.",
-            hint=file_hint(error, "Check the permissions of its folder, or DATABASE_URL."),
-        ) from error
 
 
 def _expect_head(database: Database, path: Path) -> None:

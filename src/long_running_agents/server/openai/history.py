@@ -13,29 +13,15 @@ from pydantic_ai.messages import ModelRequest, ModelResponse, TextPart, UserProm
 
 from long_running_agents.agent import transcript
 from long_running_agents.domain.events import EventEnvelope, MessageAccepted, TurnDone, UsageTotals
-from long_running_agents.domain.ids import SessionId, TurnId, new_id, shown
+from long_running_agents.domain.ids import SessionId, shown
 from long_running_agents.domain.ports import Clock
-from long_running_agents.domain.session import UNTITLED, Mode, Session, SessionOrigin
+from long_running_agents.domain.session import UNTITLED, Session, SessionOrigin
 from long_running_agents.domain.tool import ToolCallRecord
-from long_running_agents.domain.turn import (
-    AnswerForm,
-    ClientTool,
-    Turn,
-    TurnOrigin,
-    TurnStatus,
-    brought,
-)
+from long_running_agents.domain.turn import AnswerForm, ClientTool, Turn, TurnOrigin, brought
 from long_running_agents.errors import NotFound, UsageError
-from long_running_agents.store import (
-    events,
-    ledger,
-    memories,
-    messages,
-    sessions,
-    taints,
-    turns,
-)
+from long_running_agents.store import events, ledger, messages, sessions, taints, turns
 from long_running_agents.store.database import Database, Transaction
+from long_running_agents.store.imported_sessions import ImportedTurn, take_turn
 
 SOURCE = "a conversation that a client told"
 _MODEL = "client"
@@ -50,28 +36,20 @@ class AdoptedExchange(NamedTuple):
 
 
 def _adopt(tx: Transaction, session: Session, exchange: AdoptedExchange, now: datetime) -> None:
-    turn = Turn(
-        id=TurnId(new_id("turn", now)),
-        session_id=session.id,
-        number=turns.next_number(tx, session.id),
+    over = ImportedTurn(
         prompt=exchange.said,
-        origin=TurnOrigin.USER,
-        attended=False,
-        # For the moment of this transaction: it was answered long ago.
-        status=TurnStatus.RUNNING,
-        model=None,
+        answer=exchange.answered,
         created_at=now,
-        owner=session.owner,
+        ended_at=now,
+        messages=(
+            transcript.stored(ModelRequest(parts=[UserPromptPart(exchange.said)]), 1),
+            transcript.stored(
+                ModelResponse(parts=[TextPart(exchange.answered)], model_name=_MODEL), 1
+            ),
+        ),
     )
-    turn = turns.accept(tx, turn)
-    log = [
-        transcript.stored(ModelRequest(parts=[UserPromptPart(exchange.said)]), 1),
-        transcript.stored(ModelResponse(parts=[TextPart(exchange.answered)], model_name=_MODEL), 1),
-    ]
-    messages.append(tx, session.id, turn.id, log, now)
-    turns.move(tx, turn, TurnStatus.DONE, now=now, answer=exchange.answered)
-    taints.add(tx, session.id, turn.id, SOURCE, now)
-    memories.mark(tx, turns.get(tx, turn.id))
+    turn_id = take_turn(tx, session, over, TurnOrigin.USER, now)
+    taints.add(tx, session.id, turn_id, SOURCE, now)
     told = [
         MessageAccepted(content=exchange.said, origin=TurnOrigin.USER),
         TurnDone(
@@ -79,10 +57,10 @@ def _adopt(tx: Transaction, session: Session, exchange: AdoptedExchange, now: da
             iterations=0,
             model=_MODEL,
             usage=_NOTHING_USED,
-            mode=turn.mode,
+            mode=session.mode,
         ),
     ]
-    events.append(tx, session.id, turn.id, told, now)
+    events.append(tx, session.id, turn_id, told, now)
 
 
 class ConversationService:
@@ -188,8 +166,6 @@ class ConversationService:
             id=key,
             # Named after what is said next: what a client tells first is often its own set-up.
             title=UNTITLED,
-            mode=Mode.BOUNDED,
-            model=None,
             created_at=now,
             updated_at=now,
             owner=self._owner,
