@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from decimal import Decimal
@@ -25,12 +26,12 @@ from long_running_agents.domain.budget import (
 from long_running_agents.domain.ids import SessionId, TurnId, new_id, shown
 from long_running_agents.domain.ports import Clock
 from long_running_agents.domain.turn import Turn
-from long_running_agents.errors import LimitReached, UsageError
+from long_running_agents.errors import Busy, LimitReached, UsageError
 from long_running_agents.store import budgets, events, sessions, turns, usage
 from long_running_agents.store.database import Database, Transaction
 
-_SHARED_ANSWER = 16_384
-"""Tokens that are held for an answer at most where others draw on the same budget."""
+_SHARED_ANSWER = 8_192
+"""Tokens that are held for an answer where others draw on the same budget, unless it is set."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -271,4 +272,9 @@ class BudgetService:
             ]
 
         stopped = await self.book.database.write(work)
-        return [await self.turns.retry(turn.session_id) for turn in stopped]
+        going_on: list[Turn] = []
+        for turn in stopped:
+            # One that was retried or followed meanwhile keeps no other from going on.
+            with suppress(Busy):
+                going_on.append(await self.turns.retry(turn.session_id))
+        return going_on

@@ -214,8 +214,8 @@ class Compactor:
         path = folder / f"archive-{number:03}.md"
         with storing(path):
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            path.touch(mode=0o600)
             path.write_text(f"{self.database.redact(words)}\n", encoding="utf-8")
-            path.chmod(0o600)
 
 
 def _span(

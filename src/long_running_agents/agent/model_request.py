@@ -253,13 +253,12 @@ class BudgetedModel(WrapperModel):
             for tool in parameters.function_tools
         )
         tokens, prices = estimate_tokens(length), self._prices
-        bounds = [each for each in (settings.get("max_tokens"), most) if each is not None]
         price = prices.of_request(self.wrapped, tokens)
         with_answer = prices.of_request(self.wrapped, tokens, _MANY)
         return RequestSize(
             model=self._name,
             input_tokens=tokens,
-            output_tokens=min(bounds, default=None),
+            output_tokens=settings.get("max_tokens", most),
             input_cost=price,
             token_cost=((with_answer or price or Decimal(0)) - (price or Decimal(0))) / _MANY,
         )

@@ -208,7 +208,13 @@ class _Scanner:
             self.at += 1
 
     def _backtick(self, word: _Making) -> None:
-        word.hole(re.sub(r"\\([`$\\])", r"\1", self._until("`", escapes=True)))
+        end = self.at + 1
+        while end < len(self._text) and self._text[end] != "`":
+            end += 2 if self._text[end] == "\\" else 1
+        if end >= len(self._text):
+            raise NotShellError("a backtick has no end")
+        word.hole(re.sub(r"\\([`$\\])", r"\1", self._text[self.at + 1 : end]))
+        self.at = end + 1
 
     def _dollar(self, word: _Making) -> None:
         following = self._text[self.at + 1 : self.at + 2]
