@@ -289,12 +289,7 @@ def _assemble(
         home=Home(loaded.home),
         database=database,
         sessions=SessionService(
-            database,
-            clock,
-            owner=loaded.settings.owner,
-            announce=hub.publish,
-            switched=chosen.switch,
-            archives=compactor.archive,
+            database, clock, loaded.settings.owner, hub.publish, chosen.switch, compactor.archive
         ),
         turns=TurnService(database, hub, clock, driver, loaded.settings.owner),
         contexts=ContextService(
