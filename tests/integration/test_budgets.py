@@ -92,7 +92,7 @@ async def test_a_raised_limit_lets_the_same_step_go_on(tmp_path):
         turn = await ended(app, "pay")
         [closing] = await told(app, TurnLimited)
         assert (turn.status, closing.limit) == (TurnStatus.LIMITED, "session_steps")
-        assert "lra budget raise" in turn.answer
+        assert "lra budget raise --session talk" in turn.answer
         # Another attempt without a higher limit ends at the same place.
         await app.turns.retry(SESSION)
         turn = await app.turns.settled(turn.id)

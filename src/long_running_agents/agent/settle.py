@@ -20,6 +20,7 @@ from long_running_agents.domain.events import (
     TurnStopped,
     UsageTotals,
 )
+from long_running_agents.domain.ids import shown
 from long_running_agents.domain.session import Task, outline
 from long_running_agents.domain.tool import UNCERTAIN_MESSAGE, CallState, Effect, ToolCallRecord
 from long_running_agents.domain.turn import Turn, TurnStatus
@@ -130,7 +131,7 @@ def settle(tx: Transaction, turn: Turn, outcome: Outcome, now: datetime) -> list
 
 
 _RETRY = "Retry the turn to go on with a fresh budget, or raise the limit."
-_RAISE = "'lra budget raise' lets it go on from here, and so does the page Usage."
+_RAISE = "'lra budget raise{which}' lets it go on from here, and so does the page Usage."
 
 
 def limit_text(hit: LimitHit, turn: Turn, tree: list[Task]) -> str:
@@ -143,7 +144,9 @@ def limit_text(hit: LimitHit, turn: Turn, tree: list[Task]) -> str:
     left = [task for task in tree if task.status.open]
     if left:
         lines += ["Left to do:", outline([replace(task, parent=None) for task in left])]
-    lines.append(_RETRY if scope_of(hit.name) is BudgetScope.TURN else _RAISE)
+    scope = scope_of(hit.name)
+    which = f" --session {shown(turn.session_id)}" if scope is BudgetScope.SESSION else ""
+    lines.append(_RETRY if scope is BudgetScope.TURN else _RAISE.format(which=which))
     return "\n".join(lines)
 
 
