@@ -11,7 +11,7 @@ export PYTHONDONTWRITEBYTECODE :=
 .PHONY: help chat test test-all smoke check unit lint types layers static stories integration \
 	contract docs ui ui-check e2e window speed chaos pictures test-extras test-docker ready sandbox browser attack attack-docker bench bench-memory \
 	bench-sandbox bench-server bench-data bench-skills bench-context bench-agentdojo \
-	bench-small-model bench-footprint clean
+	bench-small-model bench-footprint bench-deep-work clean
 
 help:
 	@echo "make chat    install and talk to the agent"
@@ -31,6 +31,7 @@ help:
 	@echo "make bench-skills  what skills cost: a call, a step, a request"
 	@echo "make bench-context  what a long session costs: a standing block, 10,000 messages"
 	@echo "make bench-footprint  what the program needs: to be ready, for a question, over many turns"
+	@echo "make bench-deep-work  what a finished task of a long work costs, after a kill and with a liar, too"
 	@echo "make bench-agentdojo  what the gate lets through, and what it asks"
 	@echo "make bench-small-model  which tools the model in the box chooses, through the whole agent"
 
@@ -138,7 +139,7 @@ test-all: test
 
 # At least two hundred times kill -9.
 chaos: $(VENV)/.ready sandbox
-	@$(BIN)/pytest -q -n 3 --dist worksteal -m heavy tests/e2e/test_chaos.py tests/e2e/test_memory_chaos.py tests/e2e/test_compaction_chaos.py
+	@$(BIN)/pytest -q -n 3 --dist worksteal -m heavy tests/e2e/test_chaos.py tests/e2e/test_memory_chaos.py tests/e2e/test_compaction_chaos.py tests/e2e/test_work_chaos.py
 
 smoke: $(VENV)/.ready sandbox
 	@$(BIN)/pytest -q tests/smoke
@@ -204,6 +205,9 @@ bench-skills: $(VENV)/.ready sandbox
 
 bench-context: $(VENV)/.ready
 	@$(BIN)/python -m benchmarks.context_cost
+
+bench-deep-work: $(VENV)/.ready sandbox
+	@$(BIN)/python -m benchmarks.deep_work
 
 bench-agentdojo: $(VENV)/.ready
 	@$(BIN)/python -m benchmarks.agentdojo

@@ -1,10 +1,11 @@
 """What a small model makes of the real agent: which tool it calls first, and what it remembers.
 
-    python -m benchmarks.small_model [FOLDER] [NAME …]
+    python -m benchmarks.small_model [FOLDER] [NAME …] [--works 10]
 
 48 messages, each in a home of its own, with the agent's own instructions and tools. Of each the
 tools that were offered are shown as well, since only what is offered can be chosen. The weights are
-fetched into the folder if they are not there.
+fetched into the folder if they are not there. With --works it carries out, so many times, a plan of
+two tasks that was made by hand: to write a file, and to count its lines by a command.
 """
 
 import argparse
@@ -159,16 +160,56 @@ async def score(model, name, of):
     )
 
 
-async def measured(name, folder, threads):
+PLAN = [
+    {
+        "title": "Write the file birds.txt",
+        "description": "Use write_file: path birds.txt, content heron\\nstork\\ncrane\\n",
+        "criterion": {"kind": "file", "path": "birds.txt", "contains": "stork\ncrane"},
+    },
+    {
+        "title": "Count the lines of birds.txt",
+        "description": "Use shell with the command: wc -l birds.txt",
+        "criterion": {"kind": "call", "tool": "shell", "args": {"command": "wc -l birds.txt"}},
+        "depends_on": [1],
+    },
+]
+
+
+async def carried_out(model, count):
+    """How often a work of two tasks ends with every task proven."""
+    complete = 0
+    for _ in range(count):
+        began = time.monotonic()
+        with TemporaryDirectory() as home:
+            async with make_app(
+                Path(home), model=model, agent__deep_work__max_iterations=30
+            ) as app:
+                work = await app.works.start("Write down three birds and count them", plan=PLAN)
+                await app.works.approve(work.id)
+                while turns := await app.turns.unfinished():
+                    await app.turns.settled(turns[0].id)
+                found = await app.works.get(work.id)
+        complete += found.work.phase == "complete"
+        told = found.work.pause or found.work.phase
+        steps = next(line.spent for line in found.budget if line.resource == "steps")
+        seconds = time.monotonic() - began
+        print(f"    {told}: {found.summary}, {steps:.0f} steps, {seconds:.0f} s", flush=True)
+    print(f"  works: {complete} of {count} complete", flush=True)
+
+
+async def measured(name, folder, works):
     await pull(CATALOG[name], folder, progress=lambda *_: None)
-    engine = open_engine(name, folder, threads=threads)
+    engine = open_engine(name, folder)
     model = LocalModel(engine)
     began = time.monotonic()
     print(f"{name}:", flush=True)
-    await score(model, "easy", EASY)
-    await score(model, "indirect", INDIRECT)
-    facts, answers = await facts_of(model)
-    print(f"  small talk: {len(facts)} facts remembered: {facts}; answers {answers}")
+    if works:
+        await carried_out(model, works)
+    else:
+        await score(model, "easy", EASY)
+        await score(model, "indirect", INDIRECT)
+        facts, answers = await facts_of(model)
+        print(f"  small talk: {len(facts)} facts remembered: {facts}; answers {answers}")
     print(f"  {time.monotonic() - began:.0f} s")
     await engine.unload()
 
@@ -178,10 +219,10 @@ def main():
     usual = Path(platformdirs.user_cache_dir("long-running-agents")) / "bench-models"
     parser.add_argument("folder", type=Path, nargs="?", default=usual)
     parser.add_argument("names", nargs="*", default=[DEFAULT])
-    parser.add_argument("--threads", type=int)
+    parser.add_argument("--works", type=int, default=0)
     chosen = parser.parse_args()
     for name in chosen.names:
-        asyncio.run(measured(name, chosen.folder, chosen.threads))
+        asyncio.run(measured(name, chosen.folder, chosen.works))
 
 
 if __name__ == "__main__":

@@ -4,14 +4,14 @@ The command line and the MCP server know services by these alone. A method that 
 which, and the client makes it of that.
 """
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, Literal, Protocol, TypeVar
 
 from long_running_agents.domain.approval import Approval, GrantDuration
-from long_running_agents.domain.budget import BudgetLine
+from long_running_agents.domain.budget import BudgetLine, Limits
 from long_running_agents.domain.events import DeltaEnvelope, EventEnvelope
-from long_running_agents.domain.ids import ApprovalId, SessionId, TurnId
+from long_running_agents.domain.ids import ApprovalId, SessionId, TurnId, WorkId
 from long_running_agents.domain.memory import (
     Forgetting,
     Memory,
@@ -24,10 +24,12 @@ from long_running_agents.domain.memory import (
     Written,
 )
 from long_running_agents.domain.rule import PinnedRule, RuleId, RuleState
-from long_running_agents.domain.session import Session, SessionOrigin, SessionPreview, Task
+from long_running_agents.domain.session import Session, SessionOrigin, SessionPreview
 from long_running_agents.domain.skill import Problem, Skill, SkillDraft, Version
+from long_running_agents.domain.task import Scope, Task
 from long_running_agents.domain.tool import ToolCallRecord
 from long_running_agents.domain.turn import Terms, Turn
+from long_running_agents.domain.work import PlanPolicy, Work, WorkDetails
 
 Declared = TypeVar("Declared", bound=Callable[..., Any])
 REQUEST = "request"
@@ -238,6 +240,84 @@ class BudgetApi(Protocol):
         seconds: float | None = None,
     ) -> Sequence[Turn]:
         """Raise the limits of a session, or of the day; turns that they stopped go on."""
+        ...
+
+
+_WORK = "/api/works/{work_id}"
+
+
+class WorkApi(Protocol):
+    """Works: `agent.works.WorkService` and `client.client.WorkClient`."""
+
+    @request("GET /api/works", "works")
+    async def every(
+        self, *, ended: bool = True, limit: int = 50, session_id: SessionId | None = None
+    ) -> Sequence[Work]:
+        """The owner's works, those changed last first."""
+        ...
+
+    @request("POST /api/works")
+    async def start(
+        self,
+        goal: str,
+        *,
+        session_id: SessionId | None = None,
+        policy: PlanPolicy | None = None,
+        scope: Scope | None = None,
+        limits: Limits | None = None,
+        plan: Sequence[Mapping[str, Any]] = (),
+        attended: bool = True,
+    ) -> Work:
+        """Begin a work: with its plan, which is made first unless it is given."""
+        ...
+
+    @request(f"GET {_WORK}")
+    async def get(self, work_id: WorkId) -> WorkDetails:
+        """All about a work."""
+        ...
+
+    @request(f"POST {_WORK}/approve")
+    async def approve(self, work_id: WorkId) -> Work:
+        """Approve the plan, or the change of it that is proposed: the work goes on."""
+        ...
+
+    @request(f"POST {_WORK}/revise")
+    async def revise(self, work_id: WorkId, feedback: str) -> Work:
+        """Ask for another plan, and say what is to be different."""
+        ...
+
+    @request(f"POST {_WORK}/decline")
+    async def decline(self, work_id: WorkId) -> Work:
+        """Decline a change of the plan, and go on without it; or the plan, which ends the work."""
+        ...
+
+    @request(f"POST {_WORK}/pause")
+    async def pause(self, work_id: WorkId) -> Work:
+        """Let a work wait until a person lets it go on; a turn that runs is stopped."""
+        ...
+
+    @request(f"POST {_WORK}/resume")
+    async def resume(
+        self,
+        work_id: WorkId,
+        *,
+        accept: Sequence[int] = (),
+        reject: Sequence[int] = (),
+        waive: Sequence[int] = (),
+        message: str = "",
+        limits: Limits | None = None,
+    ) -> Work:
+        """Let a paused work go on from where it is, with what a person answers."""
+        ...
+
+    @request(f"POST {_WORK}/abandon")
+    async def abandon(self, work_id: WorkId) -> Work:
+        """End a work; what it has done stays."""
+        ...
+
+    @request(f"GET {_WORK}/report", "report")
+    async def report(self, work_id: WorkId) -> str:
+        """What became of a work, as Markdown."""
         ...
 
 

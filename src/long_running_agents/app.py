@@ -23,6 +23,8 @@ from long_running_agents.agent.run_settings import run_settings
 from long_running_agents.agent.runner import RunSettings, TurnRunner
 from long_running_agents.agent.sessions import SessionService
 from long_running_agents.agent.turns import TurnService
+from long_running_agents.agent.work_transitions import WorkDefaults
+from long_running_agents.agent.works import WorkService
 from long_running_agents.clock import SystemClock
 from long_running_agents.config import LoadedSettings, Settings, load
 from long_running_agents.domain.context_window import HistoryWindow, WindowOf
@@ -45,7 +47,7 @@ from long_running_agents.observe.observers import Observers
 from long_running_agents.store import events, model_cards
 from long_running_agents.store.database import Database
 from long_running_agents.store.schema import open_database
-from long_running_agents.tools.catalog import switched_on
+from long_running_agents.tools.catalog import for_works, switched_on
 from long_running_agents.tools.deps import Consent, MakeDeps, Tell, TurnDeps
 from long_running_agents.tools.mcp import foreign_servers, tools_of
 from long_running_agents.tools.owner_resources import AllOwnerResources, SkillSetup, skill_setup_of
@@ -91,6 +93,11 @@ class App:
     def rules(self) -> RuleService:
         """The pinned rules of the owner in the settings."""
         return RuleService(self.sessions)
+
+    @property
+    def works(self) -> WorkService:
+        """The works of the owner in the settings."""
+        return WorkService(self.turns, self.driver.deps)
 
     @property
     def side_requests(self) -> SideRequests:
@@ -267,6 +274,7 @@ def _assemble(
         hub=hub,
         clock=clock,
         toolsets=tools,
+        work_toolsets=[for_works(loaded.settings)],
         settings=settings,
         book=compactor.asked.book,
         deps=_deps(loaded.settings, parts),
@@ -291,7 +299,7 @@ def _assemble(
         sessions=SessionService(
             database, clock, loaded.settings.owner, hub.publish, chosen.switch, compactor.archive
         ),
-        turns=TurnService(database, hub, clock, driver, loaded.settings.owner),
+        turns=_turns(loaded.settings, database, hub, clock, driver),
         contexts=ContextService(
             database, clock, runner, models, driver.view, compactor, loaded.settings.owner
         ),
@@ -305,6 +313,13 @@ def _assemble(
         servers=parts.hands.servers,
         workshop=parts.workshop,
     )
+
+
+def _turns(
+    settings: Settings, database: Database, hub: Hub, clock: Clock, driver: TurnDriver
+) -> TurnService:
+    works = WorkDefaults.of(settings.agent.deep_work)
+    return TurnService(database, hub, clock, driver, settings.owner, works)
 
 
 def _deps(settings: Settings, parts: _Parts) -> MakeDeps:
@@ -322,6 +337,7 @@ def _deps(settings: Settings, parts: _Parts) -> MakeDeps:
             agent=settings.agent.name,
             memories=parts.memories,
             workspace=own.workspace,
+            folder=own.folder,
             sandboxes=own.sandboxes,
             web=own.web,
             skills=None if workshop is None else workshop.library.of(turn.owner),

@@ -16,7 +16,7 @@ DOCUMENTS = documents()
 BLOCKS = [block for path in DOCUMENTS for block in blocks(path)]
 PYTHON = [block for block in BLOCKS if block.language == "python"]
 # Machine paths, and names of places that only we have.
-FORBIDDEN = re.compile(r"(?<![\w.])/(root|work|home|tmp|Users|private|var)/|/root\b|/work\b(?!-)")
+FORBIDDEN = re.compile(r"(?<![\w.])/((root|work|home|tmp|Users|private|var)/|(root|work)\b(?!-))")
 
 
 def names(path):

@@ -1,10 +1,13 @@
 """A person's side of a conversation in a terminal."""
 
+import asyncio
 import contextlib
 import json
 import urllib.request
 
 import pexpect
+
+from long_running_agents.server.server_file import announced
 
 PROMPT_IS_UP = "\x1b[?2004h"
 """The prompt asks the terminal to mark pastes; from then on it reads."""
@@ -48,3 +51,50 @@ def statuses(lra, session):
     """How the turns of a session are."""
     shown = json.loads(lra("sessions", "show", session, "--json")[1])
     return [turn["status"] for turn in shown["turns"]]
+
+
+class EndingTerminals:
+    """Terminals that have a home open, one after the other; each ends after so many answers."""
+
+    def __init__(self, home, answers):
+        self._home = home
+        self._answers = list(answers)
+        self._open = contextlib.ExitStack()
+
+    async def __aenter__(self):
+        self._home.create()
+        await self._begin()
+        return self
+
+    async def __aexit__(self, *_):
+        self._open.close()
+
+    async def _begin(self):
+        """Have the next one there, or nobody after the last."""
+        if self._answers:
+            socket = str(self._home.path / f"lra-{len(self._answers)}.sock")
+            self._open.enter_context(self._home.owned())
+            server = await asyncio.start_unix_server(self._hear, socket)
+            self._open.callback(server.close)
+            self._open.enter_context(announced(self._home, "http://localhost", "", socket))
+
+    async def _hear(self, reader, writer):
+        head = await reader.readuntil(b"\r\n\r\n")
+        if self._answers[:1] == [0]:
+            # The next one is there before it can be noticed that this one is not.
+            self._open.close()
+            self._answers.pop(0)
+            await self._begin()
+        elif self._answers:
+            self._answers[0] -= 1
+            writer.write(_answer(head.split()[1]))
+        writer.close()
+
+
+def _answer(path):
+    known = path == b"/api/status"
+    told = {"version": "1", "agent": "lra", "model": "scripted"}
+    told = told if known else {"code": "not_found", "message": "Nothing yet.", "hint": ""}
+    body = json.dumps(told).encode()
+    head = f"HTTP/1.1 {200 if known else 404} .\r\ncontent-type: application/json\r\n"
+    return head.encode() + f"content-length: {len(body)}\r\n\r\n".encode() + body

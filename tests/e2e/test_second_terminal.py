@@ -1,12 +1,14 @@
 """Several terminals in one home: the first one serves the others, and a death loses nothing."""
 
+import asyncio
 import signal
 import stat
 
 import pexpect
 import pytest
-from tests.e2e.terminals import leave, say_to, statuses, told, until_asked
+from tests.e2e.terminals import EndingTerminals, leave, say_to, statuses, told, until_asked
 
+from long_running_agents.home import Home
 from long_running_agents.testing import Rule, Script, hang, say
 
 # Each starts several programs, and a busy machine takes its time.
@@ -75,6 +77,15 @@ def test_questions_at_once_are_all_answered(start):
     asked = [start("ask", "hi", "--session", f"s{number}") for number in range(3)]
     for process in asked:
         assert told(process)[:2] == (0, "Hello there, friend.\n")
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("answers", [(0,), (1,), (2,), (3,), (4,), (0, 1)])
+async def test_a_question_is_answered_wherever_those_it_joins_end(answers, start, tmp_path):
+    async with EndingTerminals(Home(tmp_path / "home"), answers):
+        asking = start("ask", "hi", "--session", "mine")
+        code, out, err = await asyncio.to_thread(told, asking)
+    assert (code, out) == (0, "Hello there, friend.\n"), err
 
 
 def test_a_question_outlives_the_question_it_joined(lra, start, terminal, environment):

@@ -8,13 +8,15 @@ from long_running_agents.cli.setup import SOUL, USER
 from long_running_agents.domain.budget import estimate_tokens
 from long_running_agents.testing import Rule, Script, ScriptedModel, ScriptedServer, call, say
 from long_running_agents.testing import make_app as made
-from long_running_agents.tools.catalog import families
+from long_running_agents.tools.catalog import WORK, families
 from long_running_agents.tools.deps import alias_of
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("model_requests")]
 
 MOST = 3500
 ALIASES = {"memory_search", "memory", "list_directory", "pyexe", "fetch"}
+IN_A_WORK = {"create_task", "update_task_status"}
+"""What there is another tool for in a work."""
 
 
 @pytest.mark.parametrize("window", [None, 200_000])
@@ -33,7 +35,8 @@ async def test_it_is_small_with_all_default_tools(tmp_path, window):
 
     assert estimate_tokens(size) <= MOST
     offered = {tool["function"]["name"] for tool in body["tools"]}
-    every = {name for family in families(network=False) for name in family.tools}
+    usual = [family for family in families(network=False) if family.id != WORK]
+    every = {name for family in usual for name in family.tools}
     assert offered == every - ALIASES - {"search_tools", "read_result", "search_session"}
 
 
@@ -48,7 +51,8 @@ async def test_another_name_of_a_tool_is_not_offered_and_can_be_called(tmp_path)
         for name, tool in family.tools.items()
         if alias_of(tool.tool_def)
     }
-    assert aliases == ALIASES
+    assert aliases == ALIASES | IN_A_WORK
+    assert set(model.tools_offered[0]) >= IN_A_WORK
     assert not ALIASES & set(model.tools_offered[0])
     assert (turn.answer, turn.spent.tool_calls) == ("Empty.", 1)
 

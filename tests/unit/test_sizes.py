@@ -10,9 +10,9 @@ PACKAGE = Path(long_running_agents.__file__).parent
 SOURCES = {path: path.read_text(encoding="utf-8") for path in sorted(PACKAGE.rglob("*.py"))}
 LONGEST_FILE = 700
 LONGEST_FUNCTION = 60
-TOTAL_LINES = 72_307
-TOTAL_FILES = 295
-MODULES_WITH_ONE_IMPORTER = 55
+TOTAL_LINES = 76_703
+TOTAL_FILES = 306
+MODULES_WITH_ONE_IMPORTER = 58
 
 
 def too_long(source):

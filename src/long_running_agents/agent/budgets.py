@@ -23,11 +23,11 @@ from long_running_agents.domain.budget import (
     limit_before_request,
     reserve,
 )
-from long_running_agents.domain.ids import SessionId, TurnId, new_id, shown
+from long_running_agents.domain.ids import SessionId, TurnId, WorkId, new_id, shown
 from long_running_agents.domain.ports import Clock
 from long_running_agents.domain.turn import Turn
 from long_running_agents.errors import Busy, LimitReached, UsageError
-from long_running_agents.store import budgets, events, sessions, turns, usage
+from long_running_agents.store import budgets, events, sessions, turns, usage, works
 from long_running_agents.store.database import Database, Transaction
 
 _SHARED_ANSWER = 8_192
@@ -72,11 +72,16 @@ class BudgetBook:
     _given_back: asyncio.Event = field(default_factory=asyncio.Event, init=False)
 
     def nodes(
-        self, tx: Transaction, owner: str, session_id: SessionId, now: datetime
+        self,
+        tx: Transaction,
+        owner: str,
+        session_id: SessionId,
+        now: datetime,
+        work_id: WorkId | None = None,
     ) -> list[BudgetNode]:
-        """The budgets of a session and of its owner's day, as far as they have limits."""
+        """The budgets of a work, of a session and of an owner's day, as far as they have limits."""
         day, today = ids.day_of(now, None), ids.beginning(ids.DayRange.TODAY, now, None)
-        found: list[BudgetNode] = []
+        found = [] if work_id is None else [work_node(tx, owner, work_id)]
         for scope, key, limits, within in (
             (BudgetScope.SESSION, session_id, self.limits.session, session_id),
             (BudgetScope.DAY, str(day), self.limits.day, today),
@@ -114,7 +119,8 @@ class BudgetBook:
         self, tx: Transaction, account: "RequestAccount", size: RequestSize
     ) -> Reservation | LimitHit:
         now, limits = self.clock.now(), self.limits
-        nodes = [account.own(), *self.nodes(tx, account.owner, account.session_id, now)]
+        shared = self.nodes(tx, account.owner, account.session_id, now, account.work_id)
+        nodes = [account.own(), *shared]
         found = reserve(nodes, size, warn=limits.warn, unpriced=limits.allow_unpriced)
         if isinstance(found, Reservation):
             answer = found.output_tokens or 0
@@ -156,6 +162,19 @@ class BudgetBook:
         self._given_back = asyncio.Event()
 
 
+def work_node(tx: Transaction, owner: str, work_id: WorkId) -> BudgetNode:
+    """The budget of a work."""
+    spent, held = budgets.spent_by_work(tx, work_id)
+    raised = budgets.raised(tx, owner, BudgetScope.WORK, work_id)
+    return BudgetNode(
+        scope=BudgetScope.WORK,
+        key=work_id,
+        limits=works.get(tx, work_id).limits.plus(raised),
+        spent=spent,
+        held=held,
+    )
+
+
 @dataclass(kw_only=True)
 class RequestAccount:
     """Pays for the requests of one turn, or for one beside turns."""
@@ -167,6 +186,8 @@ class RequestAccount:
     session_id: SessionId
     own: Callable[[], BudgetNode]
     """Its own budget at this moment."""
+    work_id: WorkId | None = None
+    """The work that it is for."""
     tell: Callable[[Reservation], None] = lambda _: None
     """Hears what is tight."""
     lose: Callable[[Usage], None] = lambda _: None
@@ -195,7 +216,8 @@ class RequestAccount:
         if self.held:
             # An answer came that nobody could use.
             await self.give_back(None)
-        shared = self.book.limits.present
+        # What is held is lost with whoever dies: of a work's budget, that must not be all the rest.
+        shared = self.book.limits.present or self.work_id is not None
         if not shared and not self.own().limits.takes_holds:
             return Reservation(output_tokens=None)
         # Before it is: who is cancelled meanwhile does not hear that it was written.

@@ -248,7 +248,7 @@ class ContextWindowFitter:
             chosen = _few([seen.message for seen in forms], allowed)
         else:
             chosen = selection.choose(
-                allowed, allotment, lambda: "\n".join(map(_words, about)), _found(forms)
+                allowed, allotment, lambda: "\n".join(map(_said, about)), _found(forms)
             )
         self._chosen = (key, chosen, selection.takes(chosen))
         return chosen, self._chosen[2]
@@ -452,9 +452,10 @@ def _instructions(parameters: ModelRequestParameters) -> int:
     return estimate_tokens(sum(context_window.weight(part.content) for part in parts))
 
 
-def _words(message: ModelMessage) -> str:
+def _said(message: ModelMessage) -> str:
+    """What a user said, without what came to mind."""
     said = [part for part in message.parts if isinstance(part, UserPromptPart)]
-    return "\n".join(transcript.words(part)[1] for part in said)
+    return "\n".join(transcript.words(part)[1] for part in said).partition(_NOTE)[0]
 
 
 def _found(forms: Sequence[MessageForms]) -> Iterator[str]:
@@ -475,7 +476,7 @@ def _few(messages: Sequence[ModelMessage], tools: list[ToolDefinition]) -> list[
     starts = [
         place for place, one in enumerate(messages) if history.role_of(one) is MessageRole.START
     ]
-    said = [_words(messages[place]).partition(_NOTE)[0] for place in starts[-2:]]
+    said = [_said(messages[place]) for place in starts[-2:]]
     earlier = messages[: starts[-1]] if starts else ()
     used = [
         part.tool_name

@@ -3,30 +3,44 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from long_running_agents.agent import history, transcript
 from long_running_agents.agent import settle as agent_settle
 from long_running_agents.agent.approvals import ApprovalsSettled
+from long_running_agents.agent.budgets import work_node
 from long_running_agents.agent.hub import Hub
 from long_running_agents.agent.model_request import must_see
 from long_running_agents.agent.recorder import SessionState
 from long_running_agents.agent.runner import TurnRunner
 from long_running_agents.agent.settle import Failed, Outcome, Stopped, Waiting, settle, status_of
+from long_running_agents.agent.work_transitions import mirror
 from long_running_agents.domain.context_window import HistoryWindow
 from long_running_agents.domain.events import EventEnvelope, TurnResumed
 from long_running_agents.domain.ids import SessionId, TurnId
 from long_running_agents.domain.ports import Clock, Engine
 from long_running_agents.domain.session import Session
+from long_running_agents.domain.stuck import WorkTrace
 from long_running_agents.domain.turn import Turn, TurnStatus
 from long_running_agents.errors import Busy, CorruptData, LraError, StorageFailed
 from long_running_agents.models.factory import ModelSource
 from long_running_agents.observe import logs
 from long_running_agents.observe.observers import Observers, TurnObservation
-from long_running_agents.store import budgets, events, messages, rules, sessions, taints, turns
+from long_running_agents.store import (
+    budgets,
+    events,
+    folds,
+    messages,
+    rules,
+    sessions,
+    taints,
+    turns,
+    works,
+)
 from long_running_agents.store.database import Database, Transaction
 from long_running_agents.store.messages import StoredMessage
+from long_running_agents.tools.deps import MakeDeps, preview_deps
 
 _LONGEST = 3600.0
 """Seconds to sleep in one go: the machine may sleep, and its clock be set."""
@@ -125,6 +139,36 @@ def _nobody(_: Turn) -> None:
     """Nobody has to know."""
 
 
+_STEPS = 30
+"""Within which too many summaries mean that a work is stuck."""
+
+
+def _of_work(tx: Transaction, turn: Turn, state: SessionState) -> SessionState:
+    """What a session has for a turn, with the work that this is a part of."""
+    if turn.work_id is None:
+        return state
+    node, own = work_node(tx, turn.owner, turn.work_id), turn.spent
+    others = replace(
+        node.spent,
+        steps=node.spent.steps - own.steps,
+        input_tokens=node.spent.input_tokens - own.input_tokens,
+        output_tokens=node.spent.output_tokens - own.output_tokens,
+    )
+    view, calls = works.view_of(tx, turn.work_id), works.calls(tx, turn.work_id)
+    # Not those of which it was told: a call takes a step, and so do words.
+    lately = min(_STEPS, 2 * (len(calls) - view.work.alerted))
+    return replace(
+        state,
+        work=view,
+        trace=WorkTrace(
+            calls=calls,
+            silent_turns=works.silent(tx, turn.work_id),
+            compactions=folds.recent(tx, turn.session_id, lately),
+        ),
+        budget=replace(node, spent=others),
+    )
+
+
 class TurnDriver:
     """Takes turns from where they are to where they come to rest, whoever began them."""
 
@@ -171,6 +215,11 @@ class TurnDriver:
     def ready(self) -> bool:
         """Whether it takes up work."""
         return self._engine is not None and not self._closed
+
+    @property
+    def deps(self) -> MakeDeps:
+        """What the tools of a turn can touch."""
+        return self._runner.deps
 
     @property
     def busy(self) -> int:
@@ -359,10 +408,14 @@ class TurnDriver:
             log,
             len(log) >= messages.count(tx, turn.session_id),
             events.append(tx, turn.session_id, turn.id, resumed, now),
-            SessionState(
-                sources=taints.sources(tx, turn.session_id),
-                rules=rules.standing(tx, turn.session_id),
-                steers=turns.steering(tx, turn.session_id),
+            _of_work(
+                tx,
+                turn,
+                SessionState(
+                    sources=taints.sources(tx, turn.session_id),
+                    rules=rules.standing(tx, turn.session_id),
+                    steers=turns.steering(tx, turn.session_id),
+                ),
             ),
         )
 
@@ -383,6 +436,8 @@ class TurnDriver:
         if (waited := self._running.get(turn.id)) is not None:
             waited.rest = rest
         self._hub.publish(news)
+        if rest.work_id is not None:
+            await mirror(self._database, preview_deps(self.deps, rest), rest.work_id)
         self._runner.book.given_back()
         self._settled(turn)
         if isinstance(outcome, Waiting):

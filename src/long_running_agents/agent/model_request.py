@@ -95,13 +95,13 @@ class ModelStreaming(Middleware):
         choices = self.choices()
         self.answering = choices[0].name
         self._fallback = self._truncated = None
-        spent = self.recorder.spent
+        spent, limits = self.recorder.allowance(self.limits)
         self.recorder.publish_delta(
             StepBegan(
                 iteration=spent.steps + 1,
-                max_iterations=self.limits.steps,
+                max_iterations=limits.steps,
                 tokens_used=spent.total_tokens,
-                token_budget=self.limits.tokens,
+                token_budget=limits.tokens,
                 task_summary=await self.recorder.task_summary(),
             )
         )
@@ -109,6 +109,7 @@ class ModelStreaming(Middleware):
             choices, retries=self.retries, clock=self.clock, listener=self
         )
         response, truncation = taken(await ask(context))
+        self.recorder.heard(cut_off=response.finish_reason == "length")
         if truncation is not None:
             await self._warn(truncation, choices)
         return response

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from dataclasses import replace as changed
 from datetime import datetime, timedelta
 from typing import TypeVar
@@ -33,10 +33,13 @@ from long_running_agents.domain.policy import Allow, Decision, Judgement, ruling
 from long_running_agents.domain.ports import Clock
 from long_running_agents.domain.redaction import MARK
 from long_running_agents.domain.rule import PinnedRule
-from long_running_agents.domain.session import Mode, summary
+from long_running_agents.domain.session import Mode
+from long_running_agents.domain.stuck import WorkTrace
 from long_running_agents.domain.taint import Taint
+from long_running_agents.domain.task import summary
 from long_running_agents.domain.tool import CallState, Effect, Replay, ToolCallRecord, replay
 from long_running_agents.domain.turn import Turn
+from long_running_agents.domain.work import Work, WorkView
 from long_running_agents.store import (
     approvals,
     budgets,
@@ -48,6 +51,7 @@ from long_running_agents.store import (
     tasks,
     turns,
     usage,
+    works,
 )
 from long_running_agents.store import rules as store_rules
 from long_running_agents.store.database import Database, Transaction
@@ -86,6 +90,12 @@ class SessionState:
     """What holds in it."""
     steers: Sequence[Turn] = ()
     """The messages that came for the turn and were not given to it yet."""
+    work: WorkView | None = None
+    """The work that the turn is a part of."""
+    trace: WorkTrace = field(default_factory=WorkTrace)
+    """What the work has done, all of it."""
+    budget: BudgetNode | None = None
+    """What the work may use, and what its other turns have used."""
 
 
 class TurnRecorder:
@@ -115,6 +125,7 @@ class TurnRecorder:
             own=lambda: self._budget(limits),
             tell=self._warn,
             lose=self._lose,
+            work_id=turn.work_id,
         )
         """Pays for the turn's requests."""
         self._tight: dict[Event, bool] = {}
@@ -124,6 +135,10 @@ class TurnRecorder:
         self._given: set[TurnId] = set()
         self._patience = patience
         self.spent: Spent = turn.spent
+        self.work = state.work
+        """The work that the turn is a part of, as of the last fact that was written."""
+        self._trace, self._work_budget = state.trace, state.budget
+        self._cut_off = 0
         self.rules = state.rules
         """What holds in the session, as of the last fact that was written."""
         self.calls: dict[str, ToolCallRecord] = {}
@@ -174,6 +189,44 @@ class TurnRecorder:
             return ""
         session_id = self.turn.session_id
         return summary(await self._database.read(lambda tx: tasks.of_session(tx, session_id)))
+
+    def trace(self) -> WorkTrace:
+        """What the work has done since it was last found stuck."""
+        calls = [each for each in self._trace.calls if each.turn_id != self.turn.id]
+        since = 0 if self.work is None else self.work.work.alerted
+        every = [*calls, *self.calls.values()][since:]
+        return changed(self._trace, calls=every, cut_off=self._cut_off)
+
+    async def alert(self, work: Work, told: Event) -> None:
+        """Write down that the work was found stuck: what it did until now counts no more."""
+        calls = [each for each in self._trace.calls if each.turn_id != self.turn.id]
+        work = changed(work, alerted=len(calls) + len(self.calls))
+        turn, now = self.turn, self._clock.now()
+
+        def write(tx: Transaction) -> list[EventEnvelope]:
+            works.save(tx, work)
+            return events.append(tx, turn.session_id, turn.id, [told], now)
+
+        await self._write(write)
+        self._cut_off, self._trace = 0, changed(self._trace, silent_turns=0, compactions=0)
+
+    def heard(self, *, cut_off: bool) -> None:
+        """Hear whether an answer was cut off by the limit of its length."""
+        self._cut_off = self._cut_off + 1 if cut_off else 0
+
+    def allowance(self, own: Limits) -> tuple[Spent, Limits]:
+        """What is used and what may be: by the work if the turn is of one, else by the turn."""
+        node = self._work_budget
+        if node is None:
+            return self.spent, own
+        others, own_spent = node.spent, self.spent
+        total = changed(
+            others,
+            steps=others.steps + own_spent.steps,
+            input_tokens=others.input_tokens + own_spent.input_tokens,
+            output_tokens=others.output_tokens + own_spent.output_tokens,
+        )
+        return total, node.limits
 
     def now(self) -> datetime:
         """The present moment."""
@@ -450,8 +503,13 @@ class TurnRecorder:
             raise TurnLeftError
         key = self.turn.session_id
         # With every fact, what came meanwhile: a read of its own would cost a hop between threads.
-        news, self.rules, self._steers = await self._database.write(
-            lambda tx: (work(tx), store_rules.standing(tx, key), turns.steering(tx, key))
+        news, self.rules, self._steers, self.work = await self._database.write(
+            lambda tx: (
+                work(tx),
+                store_rules.standing(tx, key),
+                turns.steering(tx, key),
+                None if self.work is None else works.view_of(tx, self.work.work.id),
+            )
         )
         self._hub.publish(news)
 

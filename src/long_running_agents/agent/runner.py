@@ -39,12 +39,14 @@ from long_running_agents.agent.run_settings import (
 )
 from long_running_agents.agent.settle import Answered, Failed, Limited, Outcome, Stopped, Waiting
 from long_running_agents.agent.step_loop import Known, Prompt, StepLoop, Toolbox
-from long_running_agents.domain.budget import LimitHit
+from long_running_agents.agent.work_guard import WorkGuard, judge_of, tools_for, work_sections
+from long_running_agents.domain.budget import LimitHit, Limits
 from long_running_agents.domain.compaction import render
-from long_running_agents.domain.policy import Occasion
+from long_running_agents.domain.policy import Occasion, PolicyRules
 from long_running_agents.domain.ports import Clock
 from long_running_agents.domain.rule import PinnedRule
 from long_running_agents.domain.turn import AnswerForm, ClientRequest, Turn, brought
+from long_running_agents.domain.work import PlanPolicy, WorkPhase, WorkView
 from long_running_agents.errors import (
     CorruptData,
     LimitReached,
@@ -55,10 +57,11 @@ from long_running_agents.errors import (
 from long_running_agents.models.factory import PriceList
 from long_running_agents.models.retry import FallbackChoice
 from long_running_agents.observe.observers import ObserverMiddleware, Observers
-from long_running_agents.store import folds
+from long_running_agents.store import folds, works
 from long_running_agents.store.database import Database
 from long_running_agents.tools.catalog import ClientTools, candidates
 from long_running_agents.tools.deps import MakeDeps, TurnDeps, preview_deps
+from long_running_agents.tools.evidence import check_again, digests
 from long_running_agents.tools.gate import Gate
 from long_running_agents.tools.middleware import ErrorContainment, MiddlewareStack, TurnMiddleware
 
@@ -80,6 +83,8 @@ class TurnRunner:
     settings: RunSettings
     book: BudgetBook
     deps: MakeDeps
+    work_toolsets: Sequence[AbstractToolset[TurnDeps]] = ()
+    """What a turn of a work has beside."""
     recall: Recall | None = None
     observers: Observers = field(default_factory=Observers)
     compactor: Compactor | None = None
@@ -117,10 +122,6 @@ class TurnRunner:
             state: What the session has for it.
         """
         client = brought(turn.client_tools)
-        answer = None if fresh or client.form is not None else _answered(history)
-        if answer is not None:
-            # Died after the last step and before coming to rest: nothing is left to do.
-            return Answered(answer, choices()[0].name)
         recorder = TurnRecorder(
             turn,
             database=self.database,
@@ -128,9 +129,13 @@ class TurnRunner:
             clock=self.clock,
             state=state,
             book=self.book,
-            limits=self.settings.limits[turn.mode].times(1 + turn.renewals),
+            limits=self._limits(turn),
             patience=self.settings.patience,
         )
+        answer = None if fresh or client.form is not None else _answered(history)
+        if answer is not None:
+            # Died after the last step and before coming to rest: nothing is left to do.
+            return await self._checked(recorder, Answered(answer, choices()[0].name), choices)
         if not fresh:
             await recorder.load()
         window = self._window(
@@ -140,8 +145,7 @@ class TurnRunner:
         told = with_client(self.settings.instructions(turn.owner), client)
         seen = seen and self._estimates.of(choices()[0]).holds_all(history, instructions(told))
         recollection = await self._recalled(turn, choices, seen=seen, new=new)
-        enforced = [policy for rule in state.rules for policy in rule.enforced]
-        settings = replace(self.settings, rules=self.settings.rules.beside(enforced))
+        settings = replace(self.settings, rules=self._rules(state))
         run = _Run(recorder, window, recollection, settings, self.clock, self._prices, client)
         run.sections = told
         if self.observers.present:
@@ -149,9 +153,49 @@ class TurnRunner:
         said = picture_prompt(turn.prompt, client.pictures) if fresh else None
         work = asyncio.create_task(self._loop(run, said, history))
         outcome = await run.watch(work, stopping)
+        if isinstance(outcome, Answered):
+            outcome = await self._checked(recorder, outcome, choices)
         if self.compactor is not None and window.leaving > 1 and isinstance(outcome, Answered):
             self.compactor.want(turn, window.leaving, self.summarizer(choices()[0]))
         return outcome
+
+    def _limits(self, turn: Turn) -> Limits:
+        """What a turn may use; steps and tokens of a work are for all of its turns together."""
+        limits = self.settings.limits[turn.mode].times(1 + turn.renewals)
+        return limits if turn.work_id is None else replace(limits, steps=None, tokens=None)
+
+    def _rules(self, state: SessionState) -> PolicyRules:
+        enforced = [policy for rule in state.rules for policy in rule.enforced]
+        rules = self.settings.rules.beside(enforced)
+        bound = state.work is not None and state.work.work.policy is PlanPolicy.AUTO_WITHIN_SCOPE
+        return replace(rules, scope=state.work.work.scope) if state.work and bound else rules
+
+    def _work_deps(self, recorder: TurnRecorder, gate: Gate, choices: Choices) -> TurnDeps:
+        """What the tools of a turn can touch; those of a work have tasks checked."""
+        turn = recorder.turn
+        deps = self.deps(turn, recorder.taint, gate.consent)
+        if recorder.work is None or self.compactor is None:
+            return deps
+        judge = judge_of(self.compactor.asked, turn, choices()[0].name)
+        return replace(deps, permits=gate.permits, judge=judge)
+
+    async def _checked(
+        self, recorder: TurnRecorder, answered: Answered, choices: Choices
+    ) -> Answered:
+        """Look again at what a work has proven, or at what its plan protects, before it goes on."""
+        view, turn = recorder.work, recorder.turn
+        if view is None:
+            return answered
+        rules = self._rules(SessionState(work=view, rules=recorder.rules))
+        gate = Gate(rules, recorder, Occasion(origin=turn.origin, attended=turn.attended))
+        deps = self._work_deps(recorder, gate, choices)
+        fresh = await self.database.read(lambda tx: works.view(tx, works.get(tx, view.work.id)))
+        if fresh.work.phase in (WorkPhase.EXECUTING, WorkPhase.REVIEWING):
+            step = recorder.spent.steps + 1
+            await check_again(deps, fresh, f"{turn.id}/end", step)
+            return answered
+        frozen = await asyncio.to_thread(digests, deps, fresh.leaves)
+        return replace(answered, frozen=frozen)
 
     def summarizer(self, choice: FallbackChoice) -> Summarizer:
         """Who sums up what a model is not shown any more; half of its window is for the words."""
@@ -246,6 +290,13 @@ class TurnRunner:
         ours = [each.filtered(lambda _, tool: tool.name not in names) for each in self.toolsets]
         return [*ours, ClientTools(client.tools)]
 
+    def _offered(
+        self, turn: Turn, work: WorkView | None, client: ClientRequest
+    ) -> Sequence[AbstractToolset[TurnDeps]]:
+        """The tools of a turn; a work has some more, and at times only those that read."""
+        tools = self._beside(client)
+        return tools if work is None else tools_for(work, turn, [*tools, *self.work_toolsets])
+
     async def _loop(
         self, run: "_Run", prompt: Prompt | None, history: list[ModelMessage]
     ) -> Outcome:
@@ -266,10 +317,10 @@ class TurnRunner:
         turn = run.recorder.turn
         return StepLoop(
             choices=run.streaming.choices,
-            toolbox=Toolbox(self._beside(run.client), self._known),
-            deps=self.deps(turn, run.recorder.taint, run.gate.consent),
+            toolbox=Toolbox(self._offered(turn, run.recorder.work, run.client), self._known),
+            deps=self._work_deps(run.recorder, run.gate, run.streaming.choices),
             settings=self.settings.model,
-            instructions=lambda: instructions([*run.sections, *rule_sections(run.recorder.rules)]),
+            instructions=run.instructions,
             stack=run.stack,
             observers=self.observers,
         )
@@ -305,6 +356,7 @@ class _Run:
             ledger=Ledger(recorder, self.streaming, prices, gate, client.names),
             recall=recollection,
             context_window=window,
+            work=None if recorder.work is None else WorkGuard(recorder),
             budget=BudgetGuard(recorder),
             containment=ErrorContainment(
                 timeout=settings.tool_timeout,
@@ -317,6 +369,11 @@ class _Run:
             streaming=self.streaming,
         )
         self.stack = self._middleware.stack()
+
+    def instructions(self) -> str:
+        """What each request begins with: rules may be pinned, and tasks change, while it runs."""
+        own = [*rule_sections(self.recorder.rules), *work_sections(self.recorder.work)]
+        return instructions([*self.sections, *own])
 
     def watched(self, observers: Observers) -> MiddlewareStack:
         """The middleware, with one around it that lets others see."""

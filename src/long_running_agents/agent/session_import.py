@@ -32,10 +32,13 @@ from long_running_agents.domain.events import (
     ApprovalRequested,
     ApprovalResolved,
     Event,
+    PlanReady,
     RuleChanged,
+    WorkPhaseChanged,
 )
 from long_running_agents.domain.picture import Picture, from_urls
-from long_running_agents.domain.session import Mode, TaskStatus
+from long_running_agents.domain.session import Mode
+from long_running_agents.domain.task import TaskStatus
 from long_running_agents.domain.turn import TurnStatus
 from long_running_agents.errors import UsageError
 from long_running_agents.store.imported_sessions import (
@@ -108,6 +111,9 @@ class _Log:
     messages: list[tuple[int, ModelMessage]] = field(default_factory=list[tuple[int, ModelMessage]])
 
 
+_NOT_TOLD = (ApprovalRequested, ApprovalResolved, RuleChanged, WorkPhaseChanged, PlanReady)
+
+
 class _Reader:
     """Puts lines together."""
 
@@ -163,8 +169,8 @@ class _Reader:
         line = _EventLine.model_validate(item)
         told = {key: value for key, value in item.items() if key not in _ENVELOPE}
         event: Event = EVENT.validate_python(told)
-        # Nobody can answer them here, and a rule is told of anew, as a suggestion.
-        if isinstance(event, (ApprovalRequested, ApprovalResolved, RuleChanged)):
+        # Nobody can answer them here, no work goes on, and a rule is told of anew, as a suggestion.
+        if isinstance(event, _NOT_TOLD):
             return
         log = None if line.turn_id is None else self.logs.get(line.turn_id)
         place = None if log is None else log.place

@@ -25,6 +25,7 @@ from long_running_agents.domain.events import (
     TextWritten,
     ToolCalled,
     ToolReturned,
+    TurnDone,
     TurnFailed,
     TurnLimited,
     TurnStopped,
@@ -40,12 +41,10 @@ from long_running_agents.domain.session import (
     Session,
     SessionOrigin,
     SessionPreview,
-    Task,
-    TaskStatus,
-    news,
 )
+from long_running_agents.domain.task import Task, TaskStatus, news
 from long_running_agents.domain.tool import ToolCallRecord
-from long_running_agents.domain.turn import Turn, brought
+from long_running_agents.domain.turn import Turn, TurnOrigin, brought
 from long_running_agents.errors import Busy, Taken, UsageError
 from long_running_agents.store import (
     events,
@@ -412,7 +411,8 @@ def _markdown(session: Session, turns: Sequence[Turn], events: Sequence[EventEnv
         f"Session `{ids.shown(session.id)}`, begun {_time(session.created_at)}",
     ]
     for turn in (each for each in turns if each.id not in elsewhere):
-        lines += ["", f"## You, {_time(turn.created_at)}", "", turn.prompt]
+        who = "The work" if turn.origin is TurnOrigin.WORK else "You"
+        lines += ["", f"## {who}, {_time(turn.created_at)}", "", turn.prompt]
         if shown := len(brought(turn.client_tools).pictures):
             lines += ["", f"*Pictures: {shown}, which are in the export in JSON lines.*"]
         for recorded in by_turn.get(turn.id, []):
@@ -438,6 +438,8 @@ def _event_lines(recorded: EventEnvelope) -> Iterator[str]:
 
 def _ended(event: Event) -> Iterator[str]:
     match event:
+        case TurnDone(not_seen=[_, *_] as unknown):
+            yield from ("", f"*Not seen in any tool call of this session:* {', '.join(unknown)}")
         case TurnStopped():
             yield from ("", "*Stopped by the user.*")
         case TurnLimited(text=text):

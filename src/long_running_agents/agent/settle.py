@@ -6,10 +6,11 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import assert_never
 
-from long_running_agents.agent import approvals
+from long_running_agents.agent import approvals, work_transitions
 from long_running_agents.agent.approvals import ApprovalReply, ApprovalsSettled
 from long_running_agents.domain.approval import ApprovalState
 from long_running_agents.domain.budget import BudgetScope, LimitHit, estimate_tokens, scope_of
+from long_running_agents.domain.claims import not_seen
 from long_running_agents.domain.events import (
     Event,
     EventEnvelope,
@@ -21,7 +22,7 @@ from long_running_agents.domain.events import (
     UsageTotals,
 )
 from long_running_agents.domain.ids import shown
-from long_running_agents.domain.session import Task, outline
+from long_running_agents.domain.task import Task, outline
 from long_running_agents.domain.tool import UNCERTAIN_MESSAGE, CallState, Effect, ToolCallRecord
 from long_running_agents.domain.turn import Turn, TurnStatus
 from long_running_agents.errors import LraError, UsageError
@@ -36,6 +37,8 @@ class Answered:
 
     text: str
     model: str
+    frozen: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Digests of what a plan protects, if the turn ended with one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,9 +113,9 @@ def settle(tx: Transaction, turn: Turn, outcome: Outcome, now: datetime) -> list
             waits = approvals.waits(tx, turn.id)
             status = TurnStatus.WAITING if waits else TurnStatus.QUEUED
             turns.move(tx, turn, status, now=now)
-        case Answered(text, model):
+        case Answered(text=text, model=model):
             turns.move(tx, turn, TurnStatus.DONE, now=now, answer=text)
-            news = [_done(turn, text, model)]
+            news = [_done(tx, turn, text, model)]
         case Stopped(words, begun, why):
             news = [*_abandon(tx, turn, begun, now), TurnStopped(text=words)]
             turns.move(tx, turn, TurnStatus.STOPPED, now=now, answer=words, error=why)
@@ -127,7 +130,15 @@ def settle(tx: Transaction, turn: Turn, outcome: Outcome, now: datetime) -> list
         case _:
             assert_never(outcome)
     sessions.touch(tx, turn.session_id, now)
-    return events.append(tx, turn.session_id, turn.id, news, now)
+    told = events.append(tx, turn.session_id, turn.id, news, now)
+    return told if turn.work_id is None else [*told, *_go_on(tx, turn, outcome, now)]
+
+
+def _go_on(tx: Transaction, turn: Turn, outcome: Outcome, now: datetime) -> list[EventEnvelope]:
+    """Let the work of a turn go on, in the transaction in which that came to rest."""
+    limit = outcome.hit.name if isinstance(outcome, Limited) else ""
+    frozen: Mapping[str, str] = outcome.frozen if isinstance(outcome, Answered) else {}
+    return work_transitions.after(tx, turns.get(tx, turn.id), limit, frozen, now)
 
 
 _RETRY = "Retry the turn to go on with a fresh budget, or raise the limit."
@@ -146,18 +157,24 @@ def limit_text(hit: LimitHit, turn: Turn, tree: list[Task]) -> str:
         lines += ["Left to do:", outline([replace(task, parent=None) for task in left])]
     scope = scope_of(hit.name)
     which = f" --session {shown(turn.session_id)}" if scope is BudgetScope.SESSION else ""
+    if turn.work_id is not None and scope in (BudgetScope.TURN, BudgetScope.WORK):
+        return "\n".join(lines)
     lines.append(_RETRY if scope is BudgetScope.TURN else _RAISE.format(which=which))
     return "\n".join(lines)
 
 
-def _done(turn: Turn, text: str, model: str) -> TurnDone:
+def _done(tx: Transaction, turn: Turn, text: str, model: str) -> TurnDone:
     spent = turn.spent
+    # The ledger has no secrets in it, and half of one would not be recognised in what is clipped.
+    known = (call.words for call in ledger.newest(tx, turn.session_id))
+    unknown = not_seen(tx.redact(text), known)
     return TurnDone(
         text=text,
         iterations=spent.steps,
         model=model,
         usage=UsageTotals.of(spent),
         mode=turn.mode,
+        not_seen=unknown,
     )
 
 

@@ -3,14 +3,16 @@
 import asyncio
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from long_running_agents.agent import approvals as agent_approvals
+from long_running_agents.agent import work_transitions
 from long_running_agents.agent.approvals import ApprovalReply
 from long_running_agents.agent.driver import TurnDriver
 from long_running_agents.agent.hub import ActivitySubscriber, Hub, Subscriber
 from long_running_agents.agent.settle import ResultDelivered, Stopped, deliver, settle
+from long_running_agents.agent.work_transitions import WorkDefaults
 from long_running_agents.domain.approval import UNANSWERED, Approval, ApprovalState, GrantDuration
 from long_running_agents.domain.budget import BudgetScope
 from long_running_agents.domain.events import (
@@ -54,6 +56,8 @@ class TurnService:
     driver: TurnDriver
     owner: str = MINE
     """Whose turns; those of others are not there."""
+    works: WorkDefaults = field(default_factory=WorkDefaults)
+    """What a work begins with."""
 
     def of(self, owner: str) -> "TurnService":
         """The same service for somebody else's turns."""
@@ -90,7 +94,7 @@ class TurnService:
         def work(tx: Transaction) -> tuple[Turn, list[EventEnvelope], list[Turn]]:
             if key is not None and (known := turns.find(tx, self.owner, key, asked)):
                 return replace(turns.get(tx, known), after=events.first(tx, known) - 1), [], []
-            session = self._session(tx, session_id, text, terms)
+            session = self.session_for(tx, session_id, text, terms)
             running = turns.current(tx, session_id) if terms.steer else None
             left, first = ([], []) if running else self._leave_waiting(tx, session_id, now)
             turn = Turn(
@@ -108,11 +112,13 @@ class TurnService:
                 client_tools=client,
                 steer=running is not None,
             )
+            turn, joined = work_transitions.join(tx, session, turn, terms.mode, self.works)
             turn = turns.accept(tx, turn, terms.pictures)
             sessions.touch(tx, session_id, now)
             if key is not None:
                 turns.keep(tx, self.owner, key, asked, turn.id, now)
-            told = events.append(tx, session_id, turn.id, _accepted(tx, session, turn, text), now)
+            accepted = [*_accepted(tx, session, turn, text), *joined]
+            told = events.append(tx, session_id, turn.id, accepted, now)
             return replace(turn, after=told[0].seq - 1), [*left, *told], [*first, turn]
 
         # Whoever leaves in between has sent it: what is on disk must be in line as well.
@@ -135,7 +141,9 @@ class TurnService:
         names = tuple(picture.id for picture in terms.pictures)
         return replace(brought(terms.client_tools), pictures=names).to_json()
 
-    def _session(self, tx: Transaction, session_id: SessionId, text: str, terms: Terms) -> Session:
+    def session_for(
+        self, tx: Transaction, session_id: SessionId, text: str, terms: Terms = _USUAL
+    ) -> Session:
         """The session that a message is for, begun if it is not there."""
         if (known := sessions.find(tx, session_id)) is not None:
             self._check(known)
@@ -259,12 +267,7 @@ class TurnService:
                 )
             if turn.status not in RETRYABLE:
                 raise Busy(f"The last turn is {turn.status}; there is nothing to retry.")
-            limited = turn.status is TurnStatus.LIMITED
-            if limited and events.stopped_by(tx, turn.id) is BudgetScope.TURN:
-                turns.renew(tx, turn.id)
-            turns.move(tx, turn, TurnStatus.QUEUED, now=now, answer="")
-            told = events.append(tx, session_id, turn.id, [TurnResumed(attempt=1, asked=True)], now)
-            return turns.get(tx, turn.id), told
+            return requeue(tx, turn, now)
 
         turn, news = await self.database.write(work)
         self.hub.publish(news)
@@ -329,6 +332,17 @@ class TurnService:
             raise NotFound(
                 f"No session {shown(session_id)!r}.", hint="'lra sessions list' shows them."
             )
+
+
+def requeue(tx: Transaction, turn: Turn, now: datetime) -> tuple[Turn, list[EventEnvelope]]:
+    """Let a turn go on from where it failed, was stopped or ran out; its work goes on with it."""
+    limited = turn.status is TurnStatus.LIMITED
+    if limited and events.stopped_by(tx, turn.id) is BudgetScope.TURN:
+        turns.renew(tx, turn.id)
+    turns.move(tx, turn, TurnStatus.QUEUED, now=now, answer="")
+    resumed = [TurnResumed(attempt=1, asked=True), *work_transitions.unpause(tx, turn, now)]
+    told = events.append(tx, turn.session_id, turn.id, resumed, now)
+    return turns.get(tx, turn.id), told
 
 
 def _accepted(tx: Transaction, session: Session, turn: Turn, text: str) -> list[Event]:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         SessionApi,
         SkillApi,
         TurnApi,
+        WorkApi,
     )
     from long_running_agents.app import App
     from long_running_agents.cli.main import Options
@@ -216,6 +217,7 @@ class _Agent:
         self.sessions: SessionApi = services.sessions
         self.rules: RuleApi = services.rules
         self.budgets: BudgetApi = services.budgets
+        self.works: WorkApi = services.works
         self.memories: MemoryApi | None = services.memories
         """What is remembered; None when memory is switched off."""
         self.skills = skills
@@ -363,8 +365,11 @@ AgentApi = LocalApi | RemoteApi
 """An agent that can be talked to."""
 
 
-_PATIENCE = 20.0
-"""Seconds for which a process that cannot be joined yet, or ever, is waited for."""
+_PATIENCE = 150.0
+"""Seconds for which a process that cannot be joined yet, or ever, is waited for.
+
+Ten times what one needs until it answers, on a machine with four busy programs to a core.
+"""
 _LOOK, _SILENT = 0.05, 1.0
 
 
@@ -426,17 +431,22 @@ async def client_of(loaded: "LoadedSettings") -> "AsyncGenerator[Client | None]"
     Raises:
         HomeBusy: It cannot be joined, and keeps the home.
     """
-    if await _awaited(loaded) is None:
-        yield None
-        return
-    from long_running_agents.client import Client
+    clock = SystemClock()
+    awaited = _AwaitedOwner(loaded, clock)
+    while await awaited.announced():
+        from long_running_agents.client import Client
 
-    finder = _HomeFinder(loaded)
-    try:
-        async with Client.found(finder.find, SystemClock(), owner=loaded.settings.owner) as client:
-            yield client if await _there(client, loaded) else None
-    finally:
-        await finder.close()
+        finder = _HomeFinder(loaded)
+        try:
+            async with Client.found(finder.find, clock, owner=loaded.settings.owner) as client:
+                if await _answers(client):
+                    yield client
+                    return
+        finally:
+            await finder.close()
+        # It has just left, and somebody else may have the home by now.
+        await clock.sleep(_LOOK)
+    yield None
 
 
 class _HomeFinder:
@@ -479,21 +489,45 @@ class _HomeFinder:
             note(f"the home cannot be opened here: {error.message}")
 
 
-async def _awaited(loaded: "LoadedSettings") -> "Address | None":
-    """Where the process that owns the home can be joined; it may just have begun."""
-    home, clock = Home(loaded.home), SystemClock()
-    begun, told = clock.monotonic(), False
-    while (pid := home.owner()) is not None:
-        if (found := _address(loaded)) is not None:
-            return found
-        waited = clock.monotonic() - begun
-        if pid == os.getpid() or waited > _PATIENCE:
-            raise home.busy(pid)
-        if waited > _SILENT and not told:
-            told = True
-            note(f"waiting for process {pid}, which is using {home.path}")
-        await clock.sleep(_LOOK)
-    return None
+class _AwaitedOwner:
+    """The process that owns the home: it may just have begun, or be about to end."""
+
+    def __init__(self, loaded: "LoadedSettings", clock: "Clock") -> None:
+        self._loaded = loaded
+        self._clock = clock
+        self._pid: int | None = None
+        self._since = 0.0
+        self._told = False
+
+    async def announced(self) -> bool:
+        """Wait until it says where it can be joined; False when nobody owns the home.
+
+        Raises:
+            HomeBusy: It was waited for long enough, in all.
+        """
+        home = Home(self._loaded.home)
+        while (pid := home.owner()) is not None:
+            if pid != self._pid:
+                self._pid, self._since, self._told = pid, self._clock.monotonic(), False
+            found = _address(self._loaded)
+            waited = self._clock.monotonic() - self._since
+            if waited > _PATIENCE or (found is None and pid == os.getpid()):
+                raise home.busy(pid)
+            if waited > _SILENT and not self._told:
+                self._told = True
+                note(f"waiting for process {pid}, which is using {home.path}")
+            if found is not None:
+                return True
+            await self._clock.sleep(_LOOK)
+        return False
+
+
+async def _answers(client: "Client") -> bool:
+    try:
+        await client.link.once("GET", "/api/status")
+    except ServerAway:
+        return False
+    return True
 
 
 async def tell_of_model(loaded: "LoadedSettings", name: str) -> None:
@@ -506,17 +540,6 @@ async def tell_of_model(loaded: "LoadedSettings", name: str) -> None:
         except LraError as error:
             told = f"The running process uses it from its next start on: {error.message}"
         note(told)
-
-
-async def _there(client: "Client", loaded: "LoadedSettings") -> bool:
-    """Whether the server answers; one that has just left has left its home, too."""
-    try:
-        await client.status()
-    except ServerAway:
-        if _address(loaded) is None:
-            return False
-        raise
-    return True
 
 
 def _address(loaded: "LoadedSettings") -> "Address | None":

@@ -17,6 +17,7 @@ from long_running_agents.domain import events
 from long_running_agents.domain.approval import Approval
 from long_running_agents.domain.budget import estimate_tokens
 from long_running_agents.domain.ids import SessionId, TurnId, new_id
+from long_running_agents.domain.session import Mode
 from long_running_agents.domain.turn import RETRYABLE, Terms, Turn, TurnStatus
 from long_running_agents.errors import LraError, ServerAway
 
@@ -127,9 +128,9 @@ class ChatLoop:
         if await self.agent.turns.stop(self.session_id) is None:
             await self.screen.note("nothing is running")
 
-    async def send(self, text: str, *, steer: bool = False) -> None:
+    async def send(self, text: str, *, steer: bool = False, mode: Mode | None = None) -> None:
         """Say something; while a turn runs, it queues, or is given to that turn."""
-        terms = Terms(steer=steer)
+        terms = Terms(steer=steer, mode=mode)
         turn = await self.agent.turns.start(self.session_id, text, model=self.model, terms=terms)
         waits = bool(self._state.open - {turn.id})
         if waits:
@@ -337,6 +338,9 @@ class ChatLoop:
     def _note_state(self, recorded: events.EventEnvelope) -> None:
         state, turn_id = self._state, recorded.turn_id
         match recorded.event:
+            case events.MessageAccepted(origin="work") if turn_id is not None:
+                # Nobody typed it: it is watched for what it may have to ask.
+                self.watch(turn_id)
             case events.MessageAccepted() if turn_id is not None:
                 state.open.add(turn_id)
             case events.ApprovalResolved(approval_id=answered):

@@ -216,6 +216,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     ),
     "tasks": ("sessions", "tasks", "Show a session's tasks."),
     "context": ("chat", "context", "Show or check what the next request of a session contains."),
+    "work": ("works", "work", "Let the agent work through a plan until it is proven."),
     "usage": ("sessions", "usage", "Say what was spent, by model, day and session."),
     "budget": ("budget", "budget", "Show what may still be used, and raise limits."),
     "memory": ("memory", "memory", "Search, list, correct and forget what is remembered."),

@@ -101,11 +101,18 @@ class Renderer:
                     f"{sign('resumed')} this turn was cut off and goes on by itself"
                     f" (attempt {event.attempt})"
                 )
-            case events.TurnDone() if self._usage:
-                await self._screen.note(usage_line(event))
+            case events.TurnDone():
+                await self._done(event)
             case _:
                 if line := _line(event, self._skills):
                     await self._screen.note(line)
+
+    async def _done(self, done: events.TurnDone) -> None:
+        if done.not_seen:
+            told = ", ".join(done.not_seen)
+            await self._screen.alarm(f"Not seen in any tool call of this session: {told}")
+        if self._usage:
+            await self._screen.note(usage_line(done))
 
 
 def _line(event: events.Event, skills: str) -> str:
@@ -150,8 +157,25 @@ def _rare_line(event: events.Event, skills: str) -> str:
         case events.MemoriesRecalled():
             line = recalled_line(event, _columns())
         case _:
-            line = ""
+            line = _work_line(event)
     return line
+
+
+def _work_line(event: events.Event) -> str:
+    match event:
+        case events.WorkPhaseChanged():
+            paused = f", paused ({event.pause}): {event.note}" if event.pause else ""
+            return f"work {event.work_id}: {event.phase}{paused}"
+        case events.PlanReady(tasks=tasks, forecast=forecast, reason=reason):
+            why = f": a change, because {reason}" if reason else ""
+            return f"a plan of {len(tasks)} tasks waits for you ({forecast}){why}"
+        case events.EvidenceFound(task=task, state=state, proof=proof):
+            mark = sign("failed" if state == "refuted" else "done")
+            return one_line(f"{mark} #{task} {state}: {proof}", _columns())
+        case events.WorkStuck(detail=detail):
+            return f"going in circles: {detail}"
+        case _:
+            return ""
 
 
 def _answer_line(event: events.ApprovalResolved) -> str:

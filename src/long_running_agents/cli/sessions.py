@@ -36,7 +36,8 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Sequence
 
     from long_running_agents.agent.sessions import SessionService, Spending
-    from long_running_agents.domain.session import Session, Task
+    from long_running_agents.domain.session import Session
+    from long_running_agents.domain.task import Task
     from long_running_agents.domain.turn import Turn
     from long_running_agents.store.database import Database
     from long_running_agents.store.usage import UsageTotal
@@ -85,7 +86,7 @@ def show(options: Options, session_id: SessionId, as_json: bool) -> None:
     if as_json:
         print_json({"session": session, "turns": turns, "tasks": tasks})
         return
-    from long_running_agents.domain.session import outline
+    from long_running_agents.domain.task import outline
 
     click.echo(click.style(shown(session.title), bold=True))
     click.echo(dim(f"{session.id}, begun {moment(session.created_at)}"))
@@ -181,7 +182,7 @@ def tasks() -> None:
 @session_option("The newest session unless given.")
 def list_tasks(options: Options, session: SessionId | None, as_json: bool) -> None:
     """List a session's tasks as a tree."""
-    from long_running_agents.domain.session import outline, summary
+    from long_running_agents.domain.task import outline, summary
 
     async def work(service: "SessionService") -> "Sequence[Task]":
         newest = None if session else await service.newest()

@@ -20,6 +20,7 @@ from long_running_agents.cli.output import (
 from long_running_agents.cli.render import one_line
 from long_running_agents.cli.skill_output import about, problems_line, state_line, waiting_line
 from long_running_agents.cli.skills import BY, checked
+from long_running_agents.cli.works import told
 from long_running_agents.domain.ids import session_id
 from long_running_agents.domain.memory import (
     Memory,
@@ -34,7 +35,8 @@ from long_running_agents.domain.memory import (
     Written,
 )
 from long_running_agents.domain.rule import RuleId, RuleState
-from long_running_agents.domain.session import SessionOrigin, outline
+from long_running_agents.domain.session import Mode, SessionOrigin
+from long_running_agents.domain.task import outline
 from long_running_agents.domain.turn import RETRYABLE
 from long_running_agents.errors import Busy, Denied, NotFound, UsageError, storing
 from long_running_agents.models.names import LOCAL
@@ -342,6 +344,36 @@ async def _steer(talk: "ChatLoop", words: str) -> None:
     await talk.send(words, steer=True)
 
 
+async def _deep(talk: "ChatLoop", goal: str) -> None:
+    if not goal:
+        raise UsageError("Nothing says what the goal is:", hint="write '/deep goal'.")
+    await talk.send(goal, mode=Mode.DEEP_WORK)
+
+
+async def _plan(talk: "ChatLoop", words: str) -> None:
+    """Show this session's work, or approve, revise, decline, pause, resume or abandon it."""
+    works = talk.agent.works
+    found = await works.every(limit=1, session_id=talk.session_id) if await _exists(talk) else ()
+    if not found:
+        raise NotFound("This session has no work.", hint="'/deep goal' begins one.")
+    verb, _, rest = words.partition(" ")
+    work_id = found[0].id
+    match verb:
+        case "":
+            await talk.screen.note(told(await works.get(work_id)))
+        case "report":
+            await talk.screen.note(await works.report(work_id))
+        case "revise":
+            await works.revise(work_id, rest)
+        case "resume":
+            await works.resume(work_id, message=rest)
+        case "approve" | "decline" | "pause" | "abandon":
+            await getattr(works, verb)(work_id)
+        case _:
+            verbs = "approve, revise, decline, pause, resume, abandon or report"
+            raise UsageError(f"'/plan {verb}' not understood:", hint=f"use {verbs}.")
+
+
 async def _stop(talk: "ChatLoop", _: str) -> None:
     await talk.stop()
 
@@ -409,6 +441,8 @@ REGISTRY: dict[str, _Entry] = {
     "pin": _Entry(_pin, "/pin [words]", "pin a rule, or your last message as one"),
     "rules": _Entry(_rules, "/rules [lift …]", "list, accept, lift or enforce rules"),
     "skills": _Entry(_skills, "/skills [approve …]", "list, approve or disable skills"),
+    "deep": _Entry(_deep, "/deep goal", "plan and work until every task is proven"),
+    "plan": _Entry(_plan, "/plan [approve …]", "show, approve, revise or pause the work"),
     "usage": _Entry(_usage, "/usage", "tokens and cost of this session"),
     "context": _Entry(_context, "/context", "what the next request contains"),
     "compact": _Entry(_compact, "/compact", "sum up all turns but the last one"),

@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus
 
-from long_running_agents.api import BudgetApi, RuleApi, SessionApi, TurnApi
+from long_running_agents.api import BudgetApi, RuleApi, SessionApi, TurnApi, WorkApi
 from long_running_agents.client import nouns
 from long_running_agents.client.link import PATIENCE, Address, Find, Link
 from long_running_agents.client.nouns import Heard, MemoryClient, NounClient, SkillClient
@@ -192,7 +192,8 @@ class SessionClient(NounClient, SessionApi):
     async def last_event(self, session_id: SessionId) -> int:
         """The number of a session's newest event; 0 for none."""
         try:
-            reply = await self.link.ask("GET", f"{_path(session_id)}/events", query={"limit": 1})
+            # A message begins with it, and is itself sent until the server is there.
+            reply = await self.link.insist("GET", f"{_path(session_id)}/events", query={"limit": 1})
         except NotFound:
             return 0
         return int(reply.body["newest_seq"])
@@ -253,6 +254,10 @@ class RuleClient(NounClient, RuleApi):
     """Pin, accept, dismiss, lift and enforce rules, as the server's own service does."""
 
 
+class WorkClient(NounClient, WorkApi):
+    """Begin, approve, pause and resume works, as the server's own service does."""
+
+
 class BudgetClient(NounClient, BudgetApi):
     """Show and raise budgets, as the server's own service does."""
 
@@ -296,6 +301,7 @@ class Client:
         self.sessions = SessionClient.at(link, owner)
         self.rules = RuleClient.at(link, owner)
         self.budgets = BudgetClient.at(link, owner)
+        self.works = WorkClient.at(link, owner)
         self.memories = MemoryClient.at(link, owner)
         self.skills = SkillClient.at(link, owner)
 

@@ -19,6 +19,8 @@ SECONDS = 30.0
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 1.0
 PATIENCE = 60.0
 """Seconds for which a server that went away is waited for."""
+_TAKEN_OVER = 400.0
+"""Seconds for whoever opens a home after a terminal: ten times what a busy machine needs."""
 _LARGEST = 16 << 20
 """Bytes of one event that are taken."""
 
@@ -88,7 +90,24 @@ class Link:
         for each in (self._http, *self._local.values()):
             await each.aclose()
 
-    async def ask(
+    async def ask(self, method: str, path: str, **wishes: Any) -> ServerReply:
+        """Ask for something, once; when a terminal was asked and has ended, perhaps again.
+
+        Its home is opened again in a moment, and what only reads or never arrived may be repeated.
+        """
+        while True:
+            address = self._here()
+            try:
+                return await self.once(method, path, **wishes)
+            except ServerAway as away:
+                again = method == "GET" or isinstance(away.__cause__, httpx2.ConnectError)
+                if not again or not address.socket or self._find() == address:
+                    raise
+            if self.address == address:
+                self.lost()
+            await self.back()
+
+    async def once(
         self,
         method: str,
         path: str,
@@ -100,7 +119,7 @@ class Link:
         accepted: Collection[int] = (),
         seconds: float = SECONDS,
     ) -> ServerReply:
-        """Ask for something, once; refusals that are not `accepted` are raised.
+        """Ask for something; refusals that are not `accepted` are raised.
 
         Raises:
             ServerAway: Nobody answers, and whether it was done is not known.
@@ -129,7 +148,7 @@ class Link:
         pause = _FIRST_PAUSE
         while True:
             try:
-                return await self.ask(method, path, **wishes)
+                return await self.once(method, path, **wishes)
             except ServerAway:
                 await self.back()
             # It may be there and on its way out.
@@ -161,7 +180,9 @@ class Link:
         async with self._waiting:
             if self.there:
                 return
-            until = self._clock.monotonic() + self._patience
+            terminal = self.address is not None and self.address.socket
+            patience = _TAKEN_OVER if terminal else self._patience
+            until = self._clock.monotonic() + patience
             pause = _FIRST_PAUSE
             while not self._gone:
                 if (found := self._find()) is not None and await self._answers(found):
@@ -173,7 +194,7 @@ class Link:
                     await self._clock.sleep(pause)
                 pause = min(pause * 2, _LONGEST_PAUSE)
             raise ServerAway(
-                f"The server did not come back within {self._patience:.0f} seconds.",
+                f"The server did not come back within {patience:.0f} seconds.",
                 hint="What it was told is stored; it goes on when the server is started again.",
             )
 

@@ -3,7 +3,7 @@
 import inspect
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import is_dataclass
+from dataclasses import asdict, is_dataclass
 from decimal import Decimal
 from functools import cache, wraps
 from http import HTTPStatus
@@ -161,6 +161,11 @@ class NounClient:
         return found
 
 
+def _plain(value: object) -> object:
+    """What a request is given, as JSON can say it."""
+    return asdict(value) if is_dataclass(value) and not isinstance(value, type) else value
+
+
 _WHO = frozenset({"self", "owner", "viewer", "by"})
 
 
@@ -188,7 +193,7 @@ def _call(
         where = path.format_map({name: quote(str(given[name]), safe="") for name in in_path})
         # What the protocol leaves open, the server decides.
         wish = {
-            fields.get(name, name): value
+            fields.get(name, name): _plain(value)
             for name, value in given.items()
             if name not in in_path | _WHO and value is not ...
         }

@@ -175,6 +175,8 @@ class DeepWorkSettings(_Section):
     """Tokens in and out."""
     warning_threshold: float = Field(default=0.8, gt=0, le=1)
     """Share of any budget of tokens or money from which on you and the agent are told."""
+    plan_policy: Literal["ask", "auto_within_scope", "read_only"] = "ask"
+    """Whether you approve a plan; if not, it keeps to the scope you gave, or only reads."""
 
 
 class AgentSettings(_Section):

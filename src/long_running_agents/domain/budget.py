@@ -91,9 +91,14 @@ class BudgetScope(StrEnum):
     """What a budget is for; each is a part of the next one's."""
 
     TURN = "turn"
+    WORK = "work"
     SESSION = "session"
     DAY = "day"
     """All that an owner uses in one day."""
+
+
+def _amount(value: float) -> str:
+    return f"{value:,.0f}" if value == int(value) else f"{value:,.4f}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,6 +114,10 @@ class BudgetLine:
     spent: float
     held: float
     """What requests under way may take at most."""
+
+    def __str__(self) -> str:
+        """How much of it is used, in words."""
+        return f"{_amount(self.spent)} of {_amount(self.limit)} {self.resource}"
 
     @property
     def share(self) -> float:
@@ -212,7 +221,7 @@ class LimitHit:
 
 def scope_of(limit: str) -> BudgetScope:
     """Whose limit it is, by its name."""
-    shared = (BudgetScope.SESSION, BudgetScope.DAY)
+    shared = (BudgetScope.WORK, BudgetScope.SESSION, BudgetScope.DAY)
     return next((scope for scope in shared if limit.startswith(f"{scope}_")), BudgetScope.TURN)
 
 
@@ -220,7 +229,12 @@ LEAST_ANSWER = 64
 """Tokens: a request that leaves fewer for its answer is not made."""
 WRAP_UP = Decimal("0.95")
 """The share of tokens and money from which on a turn only ends."""
-_WHERE = {BudgetScope.TURN: "", BudgetScope.SESSION: " in this session", BudgetScope.DAY: " today"}
+_WHERE = {
+    BudgetScope.TURN: "",
+    BudgetScope.WORK: " in this work",
+    BudgetScope.SESSION: " in this session",
+    BudgetScope.DAY: " today",
+}
 
 
 def reserve(

@@ -8,7 +8,7 @@ from decimal import Decimal
 from enum import StrEnum
 
 from long_running_agents.domain.ids import SessionId
-from long_running_agents.domain.session import Task
+from long_running_agents.domain.task import Task
 
 END = "<end>"
 """The last line of a summary that is complete."""

@@ -300,7 +300,7 @@ class BudgetTight(_Shape):
 
     type: Literal["budget"] = "budget"
     scope: str
-    """turn, session or day."""
+    """turn, work, session or day."""
     resource: str
     """tokens or cost."""
     limit: float
@@ -311,6 +311,60 @@ class BudgetTight(_Shape):
     def of(cls, line: BudgetLine, *, wrap_up: bool) -> "BudgetTight":
         """What a limit says of itself."""
         return cls(scope=line.scope, resource=line.resource, limit=line.limit, wrap_up=wrap_up)
+
+
+class WorkPhaseChanged(_Shape):
+    """A work is in another phase, is paused, or goes on."""
+
+    type: Literal["work_phase"] = "work_phase"
+    work_id: str
+    goal: str
+    phase: str
+    """planning, plan_ready, executing, reviewing, complete or abandoned."""
+    pause: str | None = None
+    """limit, question, stuck or person, while it is paused."""
+    note: str = ""
+    """What a person is asked or told about it."""
+    plan_version: int = 0
+
+
+class PlanReady(_Shape):
+    """A plan, or a change of one, waits for a person: approve_plan or revise_plan answers."""
+
+    type: Literal["plan_ready"] = "plan_ready"
+    work_id: str
+    version: int
+    """Which version it would be."""
+    tasks: list[TaskItem]
+    reason: str = ""
+    """Why the plan is to be changed; empty for the first one."""
+    forecast: str = ""
+    """What it may take, in words."""
+
+
+class EvidenceFound(_Shape):
+    """Whoever checks a task has looked."""
+
+    type: Literal["evidence"] = "evidence"
+    work_id: str
+    task: int
+    kind: str
+    """file, command, call, fetch, judged or human."""
+    state: str
+    """claimed, verified, refuted, judged or waived."""
+    proof: str
+    by: str
+
+
+class WorkStuck(_Shape):
+    """A work repeats itself: it is told, then has to find another way, then waits for a person."""
+
+    type: Literal["stuck"] = "stuck"
+    work_id: str
+    signal: str
+    detail: str
+    alerts: int
+    """How often since a person last looked."""
 
 
 class UsageTotals(_Shape):
@@ -340,6 +394,9 @@ class TurnDone(_Shape):
     model: str
     usage: UsageTotals
     mode: str
+    not_seen: list[str] = []
+    """Paths, commands, URLs, test counts and exit codes that the answer claims and that none of the
+    session's newest 2,000 calls knows, denied ones aside; at most ten."""
 
 
 class TurnStopped(_Shape):
@@ -381,7 +438,8 @@ Event = Annotated[
     MessageAccepted | TurnResumed | ToolCalled | ToolReturned | ApprovalRequested | ApprovalResolved
     | ClientCalled | MemoriesRecalled | TextWritten | TasksChanged | ModelFellBack | PromptTruncated
     | ModelChanged | ModeChanged | SessionRenamed | SessionCleared | SessionCompacted | SkillChanged
-    | RuleChanged | BudgetTight | TurnDone | TurnStopped | TurnLimited | TurnFailed
+    | RuleChanged | BudgetTight | WorkPhaseChanged | PlanReady | EvidenceFound | WorkStuck
+    | TurnDone | TurnStopped | TurnLimited | TurnFailed
     | MessageSteered,
     Field(discriminator="type"),
 ]  # fmt: skip

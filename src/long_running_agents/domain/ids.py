@@ -14,6 +14,7 @@ TurnId = NewType("TurnId", str)
 ApprovalId = NewType("ApprovalId", str)
 GrantId = NewType("GrantId", str)
 TokenId = NewType("TokenId", str)
+WorkId = NewType("WorkId", str)
 
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 RESERVED = frozenset({"activity"})

@@ -10,7 +10,8 @@ from long_running_agents.domain.approval import Grant, GrantScope, scope_of
 from long_running_agents.domain.ids import GrantId, SessionId, TurnId
 from long_running_agents.domain.shell import UNKNOWN
 from long_running_agents.domain.taint import Taint, concern, repeats
-from long_running_agents.domain.tool import GatedCall, Power
+from long_running_agents.domain.task import Scope, plain_path
+from long_running_agents.domain.tool import Effect, GatedCall, Power
 from long_running_agents.domain.turn import TurnOrigin
 from long_running_agents.domain.workspace import WORKSPACE
 
@@ -105,6 +106,9 @@ class PolicyRules:
     unattended: Ruling = Ruling.DENY
     """What becomes of a question when nobody is there; with ASK it waits until somebody comes."""
 
+    scope: Scope | None = None
+    """Where a work may write and whom it may reach without asking; None where nothing is said."""
+
     def beside(self, more: Sequence[PolicyRule]) -> "PolicyRules":
         """The same with further rules, which come before those of the settings."""
         return replace(self, custom=(*more, *self.custom)) if more else self
@@ -178,11 +182,23 @@ def _ruled(call: GatedCall, rules: PolicyRules, taint: Taint) -> Decision:
     said, trusted = _custom(call, rules.custom)
     if isinstance(said, Deny):
         return said
+    if rules.scope is not None and (outside := _outside(call, rules.scope)):
+        return Ask(f"{outside} is outside the scope of the work", fresh=True, once=True)
     if rules.unsandboxed and Power.EXECUTE in call.powers:
         return Ask(f"{call.tool} would run outside the sandbox", fresh=True, once=True)
     if rules.taint and not trusted and (worry := concern(call, taint)):
         return Ask(worry, fresh=True, once=repeats(call, taint))
     return said or _by_default(call, rules)
+
+
+def _outside(call: GatedCall, scope: Scope) -> str:
+    """What a call would write or reach outside a scope; empty when nothing."""
+    paths = [] if call.effect is Effect.READ else list(call.files)
+    if call.script is not None:
+        paths += [each.path(text) for each in call.script.commands for text in each.writes]
+    beyond = [path for path in map(plain_path, paths) if not scope.covers_path(path)]
+    beyond += [host for host in call.hosts if not scope.covers_host(host)]
+    return beyond[0] if beyond else ""
 
 
 def _by_default(call: GatedCall, rules: PolicyRules) -> Decision:

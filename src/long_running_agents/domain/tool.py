@@ -1,5 +1,6 @@
 """A tool call: as the ledger knows it, and as the gate judges it."""
 
+import json
 import re
 import shlex
 from collections.abc import Iterator, Mapping
@@ -94,6 +95,18 @@ class ToolCallRecord:
     started_at: datetime | None = None
     ended_at: datetime | None = None
 
+    @property
+    def words(self) -> str:
+        """What it was given and what came of it, as plain text."""
+        # A command that fails says so, and one that does not says nothing.
+        ran = self.state is CallState.DONE and any(f'"{name}"' in self.args for name in _RUNNING)
+        begun = ["[exit code 0]", self.tool] if ran else [self.tool]
+        try:
+            told = {"args": json.loads(self.args), "result": json.loads(self.result or "null")}
+            return "\n".join([*begun, *(text for _, text in texts_in(told))])
+        except (ValueError, RecursionError):
+            return "\n".join([*begun, self.args, self.result or ""])
+
 
 class Replay(StrEnum):
     """What to do with a call that a restarted turn meets again."""
@@ -120,6 +133,7 @@ UNCERTAIN_MESSAGE = (
 
 _COMMAND = ("command", "cmd")
 _CODE = ("code", "source_code")
+_RUNNING = (*_COMMAND, *_CODE)
 _FOLDER = ("directory", "folder")
 _PATH = ("path", "file", "filename", "file_path", "destination", "target", *_FOLDER)
 _URL = ("url", "urls", "link", "links", "uri")

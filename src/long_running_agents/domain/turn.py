@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from long_running_agents.domain.budget import Spent
-from long_running_agents.domain.ids import SessionId, TurnId
+from long_running_agents.domain.ids import SessionId, TurnId, WorkId
 from long_running_agents.domain.picture import Picture
 from long_running_agents.domain.session import MINE, Mode, SessionOrigin
 
@@ -20,6 +20,8 @@ class TurnOrigin(StrEnum):
     USER = "user"
     JOB = "job"
     DELEGATE = "delegate"
+    WORK = "work"
+    """Nobody: a work goes on by itself."""
 
 
 class TurnStatus(StrEnum):
@@ -118,6 +120,8 @@ class Turn:
     """What the client brought along, its own tools above all, as JSON (`domain/turn.py`)."""
     steer: bool = False
     """Whether its message is for the turn that runs, at its next step."""
+    work_id: WorkId | None = None
+    """The work that it is a part of."""
     after: int = field(default=0, compare=False)
     """The session's last event before the turn's own, for whoever has just begun it; else 0."""
 

@@ -54,7 +54,7 @@ class WordMatch:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Evidence:
+class MatchEvidence:
     """What the arms have found."""
 
     eligible: Mask
@@ -98,7 +98,7 @@ _STRUCTURE = ("kind", "actor", "signs", "telling", "session")
 
 def rank(
     arrays: MemoryArrays,
-    evidence: Evidence,
+    evidence: MatchEvidence,
     weights: RankingWeights,
     *,
     limit: int,
@@ -132,7 +132,7 @@ class _Term:
     rarity: float
 
 
-def _terms(evidence: Evidence) -> list[_Term]:
+def _terms(evidence: MatchEvidence) -> list[_Term]:
     everything = np.count_nonzero(evidence.eligible)
     terms: list[_Term] = []
     for match in evidence.words:
@@ -163,7 +163,9 @@ class _Candidates:
         return self.places[slots]
 
 
-def _candidates(arrays: MemoryArrays, evidence: Evidence, terms: Sequence[_Term]) -> _Candidates:
+def _candidates(
+    arrays: MemoryArrays, evidence: MatchEvidence, terms: Sequence[_Term]
+) -> _Candidates:
     # In all of these the last place is for -1, where nothing is.
     marked = np.zeros(len(arrays) + 1, np.bool_)
     for term in terms:
@@ -256,7 +258,7 @@ def _narrowed(
 
 def _structured(
     arrays: MemoryArrays,
-    evidence: Evidence,
+    evidence: MatchEvidence,
     weights: RankingWeights,
     found: _Candidates,
     total: Scores,

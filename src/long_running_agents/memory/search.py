@@ -16,8 +16,8 @@ from long_running_agents.memory import words
 from long_running_agents.memory.arrays import MemoryArrayCache, MemoryArrays, Slots
 from long_running_agents.memory.embedding.base import Embedder, QuickEmbedder, Vectors
 from long_running_agents.memory.ranking import (
-    Evidence,
     Mask,
+    MatchEvidence,
     Ranked,
     RankingWeights,
     Scores,
@@ -309,7 +309,7 @@ class HybridSearch:
 
     def _hits(self, tx: Transaction, prepared: _Prepared, near: Near) -> list[Hit]:
         query = prepared.query
-        evidence = Evidence(
+        evidence = MatchEvidence(
             eligible=prepared.eligible,
             words=prepared.reading.matches,
             near=near.slots,

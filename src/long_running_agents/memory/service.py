@@ -71,7 +71,7 @@ def conversation_drafts(
 
     Where something was refused, the answer tells of that and is left out.
     """
-    # A job's prompt or a delegate's may have been written by an agent.
+    # A job's prompt or a delegate's may have been written by an agent; a work's is a form.
     said = turn.origin is TurnOrigin.USER
     asked = [
         MemoryDraft(
@@ -85,6 +85,7 @@ def conversation_drafts(
             event_at=turn.created_at,
         )
         for piece in pieces(masked(turn.prompt))
+        if turn.origin is not TurnOrigin.WORK
     ]
     # What went wrong today is not true tomorrow.
     if refused or turn.status is not TurnStatus.DONE:

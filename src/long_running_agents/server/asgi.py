@@ -27,6 +27,7 @@ from long_running_agents.server.routes import (
     sessions,
     settings,
     skills,
+    works,
 )
 from long_running_agents.server.routes.ui import UiRoutes
 from long_running_agents.server.ws import Sockets
@@ -40,6 +41,7 @@ _ROUTES: tuple[type[Routes], ...] = (
     chat.TurnRoutes,
     sessions.SessionRoutes,
     sessions.TaskRoutes,
+    works.WorkRoutes,
     admin.UsageRoutes,
     admin.BudgetRoutes,
     ModelRoutes,

@@ -257,8 +257,8 @@ class SessionSocket(SocketPipe):
         """Do what a client asks for."""
         asked = read_frame(text)
         if asked.type not in ("ping", "resume"):
-            scope = TokenScope.APPROVE if isinstance(asked, ApprovalResponse) else TokenScope.CHAT
-            check(self._caller, scope)
+            approves = isinstance(asked, ApprovalResponse | PlanAnswer)
+            check(self._caller, TokenScope.APPROVE if approves else TokenScope.CHAT)
         await self._do(asked)
 
     async def _do(self, asked: Incoming) -> None:  # noqa: C901 - a case for each thing to say
@@ -290,9 +290,19 @@ class SessionSocket(SocketPipe):
             case PlainFrame(type="retry"):
                 await self._turns.retry(key)
             case PlanAnswer():
-                raise Busy("No plan waits for an answer.")
+                await self._answer_plan(asked)
             case PlainFrame():
                 self.reply(aside_json("pong"))
+
+    async def _answer_plan(self, asked: PlanAnswer) -> None:
+        works = self._app.works.of(self._caller.owner)
+        waiting = await works.every(ended=False, limit=1, session_id=self._session_id)
+        if not waiting:
+            raise Busy("No plan waits for an answer.")
+        if asked.type == "approve_plan":
+            await works.approve(waiting[0].id)
+        else:
+            await works.revise(waiting[0].id, asked.feedback)
 
     async def _start(self, asked: SendMessage) -> None:
         # A name may say where a conversation is sent.

@@ -23,9 +23,11 @@ from long_running_agents.config import LoadedSettings
 from long_running_agents.domain.approval import Approval
 from long_running_agents.domain.memory import Memory
 from long_running_agents.domain.ports import Clock
-from long_running_agents.domain.session import Session, Task
+from long_running_agents.domain.session import Session
+from long_running_agents.domain.task import Task
 from long_running_agents.domain.tool import ToolCallRecord
 from long_running_agents.domain.turn import Turn
+from long_running_agents.domain.work import Evidence, Work
 from long_running_agents.errors import CorruptData, LraError, NotFound, Taken, UsageError, storing
 from long_running_agents.home import Home
 from long_running_agents.store import integrity
@@ -158,6 +160,8 @@ _SHAPES: dict[str, object] = {
     "tool_calls": ToolCallRecord,
     "approvals": Approval,
     "tasks": Task,
+    "works": Work,
+    "evidence": Evidence,
     "memories": Memory,
 }
 _ENUMS = {
@@ -167,7 +171,8 @@ _ENUMS = {
 }
 _JSON = {
     *("approvals.offer", "grants.scope", "memory_trash.body", "skill_versions.about"),
-    *("tool_calls.result", "turns.client_tools"),
+    *("tool_calls.result", "turns.client_tools", "tasks.criterion", "tasks.depends_on"),
+    *("tasks.notes", "tasks.scope", "works.scope", "plans.tasks", "plans.frozen"),
 }
 _LATEST = 253_402_300_799_000_000
 """No calendar goes farther, in microseconds."""

@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, bindparam, delete, func, insert, select, update
 
 from long_running_agents.domain.budget import Hold, Limits, Spent, Usage
-from long_running_agents.domain.ids import SessionId, TurnId, new_id
+from long_running_agents.domain.ids import SessionId, TurnId, WorkId, new_id
 from long_running_agents.store import usage as usage_rows
 from long_running_agents.store.database import Prepared, Transaction
 from long_running_agents.store.sql import row_reader, row_values
@@ -33,6 +33,20 @@ def spent(tx: Transaction, owner: str, within: SessionId | datetime | None) -> t
     for row in tx.execute(select(holds).where(held)):
         reserved = reserved.after_step(_hold(row).usage())
     return Spent(**{name: value for name, value in total.items() if value is not None}), reserved
+
+
+def spent_by_work(tx: Transaction, work_id: WorkId) -> tuple[Spent, Spent]:
+    """What all turns of a work have used, and what is held for them."""
+    sums = [
+        func.coalesce(func.sum(turns.c[name]), 0).label(name) for name in Spent.__dataclass_fields__
+    ]
+    query = select(*sums).where(turns.c.work_id == work_id)
+    total: dict[str, Any] = dict(tx.execute(query).mappings().one())
+    own = select(turns.c.id).where(turns.c.work_id == work_id)
+    reserved = Spent()
+    for row in tx.execute(select(holds).where(holds.c.id.in_(own))):
+        reserved = reserved.after_step(_hold(row).usage())
+    return Spent(**total), reserved
 
 
 def hold(tx: Transaction, held: Hold) -> None:

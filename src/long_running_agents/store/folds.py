@@ -60,6 +60,13 @@ def count(tx: Transaction, session_id: SessionId) -> int:
     return tx.execute(query).scalar_one()
 
 
+def recent(tx: Transaction, session_id: SessionId, within: int) -> int:
+    """How many summaries were wanted within the last so many steps of a session."""
+    since = steps(tx, session_id) - within
+    query = select(func.count()).where(folds.c.session_id == session_id, folds.c.steps > since)
+    return tx.execute(query).scalar_one()
+
+
 def steps(tx: Transaction, session_id: SessionId) -> int:
     """How many steps a session has taken."""
     query = select(func.coalesce(func.sum(turns.c.steps), 0)).where(

@@ -9,7 +9,8 @@ from long_running_agents.domain.events import Event
 from long_running_agents.domain.ids import RESERVED, SessionId, TurnId, new_id, session_id
 from long_running_agents.domain.picture import Picture
 from long_running_agents.domain.rule import RuleSource, news
-from long_running_agents.domain.session import Mode, Session, TaskStatus
+from long_running_agents.domain.session import Mode, Session
+from long_running_agents.domain.task import TaskStatus
 from long_running_agents.domain.turn import Turn, TurnOrigin, TurnStatus
 from long_running_agents.errors import UsageError
 from long_running_agents.store import (

@@ -1,9 +1,9 @@
 """The ledger: for each tool call an intent before, and an outcome after."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
 
-from sqlalchemy import bindparam, func, insert, select, update
+from sqlalchemy import Integer, bindparam, func, insert, literal_column, select, update
 
 from long_running_agents.domain.ids import SessionId, TurnId
 from long_running_agents.domain.tool import CallState, ToolCallRecord
@@ -77,12 +77,37 @@ def of_turn(tx: Transaction, turn_id: TurnId, *, step: int | None = None) -> lis
     return [record for record in records if step in (None, record.step)]
 
 
+def step_of(tx: Transaction, turn_id: TurnId, call_id: str) -> int:
+    """The step in which a call was made; 0 for one that is not there."""
+    query = select(tool_calls.c.step).where(
+        tool_calls.c.turn_id == turn_id, tool_calls.c.call_id == call_id
+    )
+    return tx.execute(query).scalar() or 0
+
+
 def of_tools(
     tx: Transaction, session_id: SessionId, tools: Collection[str]
 ) -> list[ToolCallRecord]:
     """The calls of some tools in a session."""
     mine = (tool_calls.c.session_id == session_id) & tool_calls.c.tool.in_(tools)
     return [_record(row) for row in tx.execute(select(tool_calls).where(mine))]
+
+
+_SEARCHED, _PAGE = 2_000, 50
+"""Calls of a session that are searched for something, and how many of them are read at once."""
+_ROW = literal_column("tool_calls.rowid", Integer)
+
+
+def newest(tx: Transaction, session_id: SessionId) -> Iterator[ToolCallRecord]:
+    """The calls of a session that were not denied, the newest first, read as they are asked for."""
+    mine = (tool_calls.c.session_id == session_id) & (tool_calls.c.state != CallState.DENIED)
+    # Numbers are sorted, not rows, whose results are long; and no statement is left half read.
+    numbers = select(_ROW).where(mine).order_by(_ROW.desc()).limit(_SEARCHED)
+    found = tx.execute(numbers).scalars().all()
+    for start in range(0, len(found), _PAGE):
+        page = _ROW.in_(found[start : start + _PAGE])
+        rows = tx.execute(select(tool_calls).where(page).order_by(_ROW.desc())).all()
+        yield from (_record(row) for row in rows)
 
 
 def unresolved(tx: Transaction, turn_id: TurnId) -> list[ToolCallRecord]:

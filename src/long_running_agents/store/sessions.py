@@ -230,13 +230,19 @@ def fork(tx: Transaction, session_id: SessionId, *, at: TurnId | None, now: date
     copied: dict[TurnId, TurnId] = {}
     for turn in kept:
         made_here = tasks.c.made_by.startswith(f"{turn.id}/", autoescape=True)
-        _copy(tx, tasks, (tasks.c.session_id == source.id) & made_here, session_id=copy.id)
+        mine = (tasks.c.session_id == source.id) & made_here
+        # The work stays where it is; a fork has its tasks.
+        _copy(tx, tasks, mine, session_id=copy.id, work_id=None, planned=False)
         copied[turn.id] = new_turn = TurnId(new_id("turn", now))
-        _copy(tx, turn_table, turn_table.c.id == turn.id, session_id=copy.id, id=new_turn)
+        own: dict[str, object] = {"session_id": copy.id, "id": new_turn, "work_id": None}
+        _copy(tx, turn_table, turn_table.c.id == turn.id, **own)
         for table in _OF_A_TURN:
             _copy(tx, table, table.c.turn_id == turn.id, session_id=copy.id, turn_id=new_turn)
         # What the old session said is remembered already.
         memories.mark(tx, replace(turn, id=new_turn))
+    # Nor is it told of a work, which it does not have.
+    told = (events.c.session_id == copy.id) & (events.c.type == "work_phase")
+    tx.execute(delete(events).where(told))
     rules.copy(tx, source.id, copy.id, copied)
     if kept:
         whole = (folds.c.session_id == source.id) & (folds.c.last <= kept[-1].number)
@@ -259,7 +265,7 @@ def _kept(all_turns: list[Turn], at: TurnId | None) -> list[Turn]:
     return [*all_turns[: place + 1], *steered]
 
 
-def _copy(tx: Transaction, table: Table, which: object, **changed: str) -> None:
+def _copy(tx: Transaction, table: Table, which: object, **changed: object) -> None:
     columns = [
         literal(changed[column.name]).label(column.name) if column.name in changed else column
         for column in table.c

@@ -164,8 +164,11 @@ turns = _table(
     Column("client_tools", Text),
     # For the turn that runs, at its next step; a turn that begins is no such message any more.
     Column("steer", Boolean, nullable=False, server_default="0"),
+    # The work that it is a part of.
+    Column("work_id", String),
     UniqueConstraint("session_id", "number"),
     Index("turns_by_status", "status", "session_id", "number"),
+    Index("turns_by_work", "work_id"),
 )
 
 pictures = _table(
@@ -328,7 +331,62 @@ tasks = _table(
     # The call that made the task: the same call never makes it twice.
     Column("made_by", String),
     *_required(Moment, "created_at", "updated_at"),
+    # As JSON, these and the criterion.
+    *_required(Text, "depends_on", "notes", default="[]"),
+    Column("scope", Text, nullable=False, server_default="{}"),
+    Column("criterion", Text),
+    Column("estimate", Integer),
+    Column("work_id", String),
+    Column("planned", Boolean, nullable=False, server_default="0"),
     UniqueConstraint("session_id", "made_by"),
+)
+
+works = _table(
+    "works",
+    Column("id", String, primary_key=True),
+    _session_column(),
+    Column("owner", String, nullable=False),
+    *_required(Text, "goal", "note"),
+    *_required(String, "phase", "policy", "progress"),
+    Column("pause", String),
+    Column("scope", Text, nullable=False),
+    # What all its turns may use together.
+    *_optional(BigInteger, "steps", "tokens"),
+    Column("cost", Dollars),
+    Column("seconds", Float),
+    Column("attended", Boolean, nullable=False),
+    *_required(Integer, "plan_version", "turns", "rounds", "nudges"),
+    *_required(Integer, "alerts", "alerted", "looked", "replan"),
+    *_required(Moment, "created_at", "updated_at"),
+    Column("ended_at", Moment),
+    Index("works_by_session", "session_id"),
+    Index("works_by_owner", "owner", "updated_at"),
+)
+
+_work_column = partial(_reference, "work_id", "works", primary_key=True)
+
+plans = _table(
+    "plans",
+    _work_column(),
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("version", Integer, nullable=False),
+    *_required(String, "state", "by"),
+    # The tasks, or the patch that is proposed, and the digests of what must not change: JSON.
+    *_required(Text, "tasks", "reason", "frozen"),
+    Column("at", Moment, nullable=False),
+)
+
+evidence = _table(
+    "evidence",
+    _work_column(),
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    *_required(Integer, "task", "turn", "step"),
+    *_required(String, "kind", "state", "by"),
+    Column("proof", Text, nullable=False),
+    # What it was looked for: the same call never finds it twice.
+    Column("cause", String, nullable=False),
+    Column("at", Moment, nullable=False),
+    UniqueConstraint("work_id", "task", "cause"),
 )
 
 rules = _table(

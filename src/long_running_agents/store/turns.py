@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from sqlalchemy import String, bindparam, delete, insert, literal_column, select, update
+from sqlalchemy import String, bindparam, delete, func, insert, literal_column, select, update
 
 from long_running_agents.domain.budget import Spent
 from long_running_agents.domain.ids import SessionId, TurnId
@@ -132,6 +132,12 @@ def current(tx: Transaction, session_id: SessionId) -> Turn | None:
     """The first turn of a session that has not ended: running, waiting, or next in line."""
     row = tx.first(_CURRENT, {"session": session_id})
     return None if row is None else turn_of(row)
+
+
+def newest_number(tx: Transaction, session_id: SessionId) -> int:
+    """The place of the newest turn of a session; 0 for none."""
+    query = select(func.max(turns.c.number)).where(turns.c.session_id == session_id)
+    return tx.execute(query).scalar() or 0
 
 
 def last(tx: Transaction, session_id: SessionId) -> Turn | None:

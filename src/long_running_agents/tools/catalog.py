@@ -29,7 +29,7 @@ from long_running_agents.tools.memory import memory_tools
 from long_running_agents.tools.selection import lean, tool_search
 from long_running_agents.tools.sessions import conversations, pinning, results
 from long_running_agents.tools.skills import SkillTools, finding, skill_making
-from long_running_agents.tools.tasks import task_tools
+from long_running_agents.tools.tasks import task_tools, work_tools
 from long_running_agents.tools.web import web_tools
 
 
@@ -41,6 +41,7 @@ def families(*, network: bool) -> tuple[FunctionToolset[TurnDeps], ...]:
         conversations(),
         pinning(),
         task_tools(),
+        work_tools(),
         file_tools(),
         data_tools(),
         code_tools(network=network),
@@ -95,8 +96,20 @@ def switched_on(settings: Settings) -> FunctionToolset[TurnDeps]:
     if not settings.memory.enabled:
         off.add("memory")
     return built_in(
-        without=off, allow=settings.agent.tools.allow, network=bool(settings.sandbox.network)
+        without=off | {WORK},
+        allow=settings.agent.tools.allow,
+        network=bool(settings.sandbox.network),
     )
+
+
+WORK = "work"
+"""The family that only a turn of a work is offered."""
+
+
+def for_works(settings: Settings) -> FunctionToolset[TurnDeps]:
+    """The built-in tools that a turn of a work has beside."""
+    others = {family.id or "" for family in families(network=False)} - {WORK}
+    return built_in(without=others, allow=settings.agent.tools.allow)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,7 +133,7 @@ class ListedTool:
 
 def listed(settings: Settings) -> Sequence[ListedTool]:
     """Every built-in tool, by family."""
-    on = set(switched_on(settings).tools)
+    on = {*switched_on(settings).tools, *for_works(settings).tools}
     tools = settings.agent.tools
     helpers = finding()
     if tools.enable.skills:

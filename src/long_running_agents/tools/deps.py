@@ -10,9 +10,10 @@ from pydantic_core import SchemaValidator, core_schema
 from typing_extensions import override
 
 from long_running_agents.domain.events import EventEnvelope
+from long_running_agents.domain.policy import Allow, Decision
 from long_running_agents.domain.ports import Clock
 from long_running_agents.domain.session import MINE
-from long_running_agents.domain.tool import Claim, Effect, Power
+from long_running_agents.domain.tool import Claim, Effect, GatedCall, Power
 from long_running_agents.domain.turn import Turn
 from long_running_agents.memory.service import MemoryService
 from long_running_agents.sandbox.manager import SessionSandboxes
@@ -34,6 +35,17 @@ class Tell(Protocol):
 
 Consent = Callable[[str, str], Awaitable[bool]]
 """Has a person agree to what a call, by its id, turned out to need; not, if nobody is there."""
+
+
+Permits = Callable[[GatedCall], Awaitable[Decision]]
+"""Decides whether something may be done that no call of the model asks for."""
+Judge = Callable[[str, str], Awaitable[tuple[bool, str]]]
+"""Whether a sentence holds, by what the ledger shows, and why."""
+
+
+async def _allowed(_: GatedCall) -> Decision:
+    """Nothing speaks against it."""
+    return Allow()
 
 
 async def _nobody(_: str, __: str = "") -> None:
@@ -61,6 +73,8 @@ class TurnDeps:
     """What is remembered; None when that is switched off."""
     workspace: Workspace | None = None
     """The agent's folder, and no way out of it."""
+    folder: Workspace | None = None
+    """The agent's own in the home; often the workspace, too."""
     sandboxes: SessionSandboxes | None = None
     """Where code runs."""
     web: "Callable[[], Web] | None" = None
@@ -71,6 +85,9 @@ class TurnDeps:
     """Whether files of which nothing is known are the user's own words."""
     taint: Tell = _nobody
     consent: Consent = _never
+    permits: Permits = _allowed
+    judge: Judge | None = None
+    """Who judges what cannot be checked; None when nobody does."""
     looking: bool = False
     """Whether it is only looked what would be offered: then nothing is called, begun or kept."""
 

@@ -132,6 +132,12 @@ class Gate(Middleware):
         self._decided[part.tool_call_id] = decision
         return decision
 
+    async def permits(self, call: GatedCall) -> Decision:
+        """Decide about something that no call of the model asks for, such as a check."""
+        call = reaching(call, self._rules)
+        taint, grants = await self._taint(call), await self._book.grants()
+        return decide(call, self._rules, self._occasion, taint, grants)
+
     def source(self, call_id: str) -> tuple[str, bool] | None:
         """Where the foreign words of a result come from, and whether they are its own.
 

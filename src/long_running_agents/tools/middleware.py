@@ -55,6 +55,8 @@ class TurnMiddleware:
     """Asks for the form that the client wants."""
     pictures: Middleware
     """Puts pictures into a request."""
+    work: Middleware | None = None
+    """Tells a turn of a work that it goes in circles, or ends it."""
     context_window: Middleware
     """Cuts a request to the window of the model."""
     budget: Middleware

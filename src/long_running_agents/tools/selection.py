@@ -59,6 +59,8 @@ CUES = {
     "web_fetch_stealth": r"robot|captcha",
     "web_search": r"\bweb\b|internet|online|\bnews\b|weather|latest|look up|find out|price"
     r"|current(?:ly)?\b|last night|\bwon\b|\bmatch\b|\bgame\b|this (?:week|year)|search for|google",
+    "manage_tasks": r"manage_tasks",
+    "propose_change": r"propose_change",
     "generate_tool": r"(?:make|create|build|write).*\btool\b",
     "promote_skill": r"promote",
 }
@@ -80,6 +82,8 @@ def cue_scores(text: str) -> dict[str, float]:
 SEARCH = "search_tools"
 """The name of the tool that finds tools."""
 
+_WORKING = ("manage_tasks", "write_file", "read_file", "shell")
+"""What a work is carried out with: where the first is there, all are offered."""
 CORE = (SEARCH, *LOOKING_BACK)
 """The tools that help where something is left out."""
 _HITS = 5
@@ -118,6 +122,12 @@ async def search_tools(ctx: RunContext[TurnDeps], query: str) -> list[ToolFound]
 def others(tools: Iterable[ToolDefinition]) -> list[ToolDefinition]:
     """The tools without those that only help where something is left out."""
     return [tool for tool in once(tools) if tool.name not in CORE]
+
+
+def _needed(tools: Iterable[ToolDefinition]) -> list[str]:
+    """The tools of a work, in one: they are offered whatever the words are."""
+    names = [tool.name for tool in tools if tool.name in _WORKING]
+    return names if _WORKING[0] in names else []
 
 
 def once(tools: Iterable[ToolDefinition]) -> list[ToolDefinition]:
@@ -178,7 +188,7 @@ def few(
     """
     brief = [in_short(tool) for tool in others(tools)]
     newest = said[-1] if said else ""
-    kept = [tool.name for tool in brief if is_clients(tool)]
+    kept = [*_needed(brief), *(tool.name for tool in brief if is_clients(tool))]
     ours = {tool.name: tool for tool in brief if not is_clients(tool)}
     if is_small_talk(newest):
         ours = {}
@@ -203,8 +213,8 @@ def _relevant(
     brief: Sequence[ToolDefinition], allotment: Allotment, query: str, found: Iterable[str]
 ) -> list[ToolDefinition]:
     scores = relevance(query, brief)
-    core = [tool for tool in brief if tool.name in CORE]
-    rest = [tool for tool in brief if tool.name not in CORE]
+    core = [tool for tool in brief if tool.name in (*CORE, *_needed(brief))]
+    rest = [tool for tool in brief if tool not in core]
     left = allotment.tools - takes(core)
     chosen = {tool.name for tool in core}
     for tool in sorted(rest, key=lambda tool: -scores[tool.name]):

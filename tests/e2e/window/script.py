@@ -30,8 +30,97 @@ def _calling(tool: str, text: str = "", **args: object) -> Reply:
     return say(text, calls=(ToolCall(tool, args),))
 
 
+def _tasks(*given: dict[str, object], text: str = "") -> Reply:
+    """A reply that adds tasks to a plan."""
+    calls = (ToolCall("manage_tasks", {"action": "create", **each}) for each in given)
+    return say(text, calls=tuple(calls))
+
+
+def _complete(task: int, result: str) -> Reply:
+    return _calling("manage_tasks", action="complete", task_id=task, result=result)
+
+
+_OWN = r"^\[From the work[^\n]*"
+"""How the turns begin that a work has by itself; what is recalled comes later."""
+_REPORT = {"kind": "file", "path": "herons.md", "contains": "grey"}
+_COUNTS = {"kind": "file", "path": "birds.csv", "contains": "heron"}
+_WORKS = (
+    Rule(
+        "^Report on",
+        (
+            _tasks({"title": "The report", "description": "What is known of herons."}),
+            _tasks(
+                {
+                    "title": "Write it down",
+                    "parent_id": 1,
+                    "criterion": _REPORT,
+                    "paths": ["herons.md"],
+                    "estimate": 3,
+                },
+            ),
+            _tasks(
+                {
+                    "title": "Read it over",
+                    "parent_id": 1,
+                    "criterion": {"kind": "human", "text": "it reads well"},
+                    "depends_on": [2],
+                    "paths": ["herons.md"],
+                },
+            ),
+            say("I write the report, and then you read it over."),
+        ),
+    ),
+    Rule(
+        "^Only the grey",
+        (
+            _calling("manage_tasks", action="update", task_id=2, title="Write about the grey one"),
+            say("Then only the grey one."),
+        ),
+    ),
+    Rule(
+        f"{_OWN}Next is task #2: Write",
+        (
+            _complete(2, "A heron is in herons.md."),
+            _calling("edit_file", path="herons.md", old_text="white", new_text="grey"),
+            _calling("manage_tasks", action="note", task_id=2, note="The white one was an egret."),
+            _calling("edit_file", path="birds.csv", old_text="3", new_text="4"),
+            _complete(2, "A grey heron is in herons.md."),
+            say("It is written."),
+        ),
+    ),
+    Rule(
+        f"{_OWN}Next is task #3: Read",
+        (_complete(3, "It is ready to be read."), say("Please read it.")),
+    ),
+    Rule("^Count with", (_tasks({"title": "Count", "criterion": _COUNTS}), say("I count them."))),
+    Rule(
+        f"{_OWN}Next is task #1: Count them twice", (_complete(1, "Counted twice."), say("Twice."))
+    ),
+    Rule(
+        f"{_OWN}Next is task #1: Count",
+        (
+            _calling(
+                "propose_change",
+                reason="They fly around.",
+                patch=[{"op": "change", "task": 1, "title": "Count them twice"}],
+            ),
+            say("They fly around, so I would count twice."),
+        ),
+    ),
+    Rule("^Wait for", (_tasks({"title": "Wait", "criterion": _COUNTS}), say("I wait."))),
+    Rule(f"{_OWN}Next is task #1: Wait", (say(" ".join(ENDLESS), chunk_delay=0.02),)),
+    Rule("^Draw", (say("Which heron shall I draw?"),)),
+    Rule("^The grey one", (_tasks({"title": "Draw it", "criterion": _COUNTS}), say("I draw it."))),
+    Rule(f"{_OWN}Every task is proven", (say("All of it is there."),)),
+)
+"""Works: to each message its plan, and to each task what is done for it.
+
+They have a file herons.md with a white heron, and one of them in birds.csv.
+"""
+
 SCRIPT = Script(
     (
+        *_WORKS,
         Rule("^look", (_calling("list_files", "Let me look.", path="."), say(FOUND))),
         Rule("^write", (_calling("write_file", path="a.txt", content="x"), say("So be it."))),
         Rule(
@@ -66,6 +155,7 @@ SCRIPT = Script(
                 say("It is in `report.md`."),
             ),
         ),
+        Rule("^pretend", (say("I wrote `report.md`, and all 12 tests pass."),)),
         Rule("", (say("I hear you."),)),
     )
 )

@@ -80,6 +80,23 @@ def test_a_call_is_denied_with_a_reason(windows, size):
     assert windows.ask("GET", "/api/files")["files"] == []
 
 
+def test_what_no_call_has_seen_is_shown_below_the_answer(windows, size):
+    page = windows.open(size=size)
+    write(page, "pretend")
+    ended(page)
+
+    told = page.locator(".turn .not-seen")
+    expect(told).to_have_text("Not seen: report.md, 12 tests pass")
+    expect(told).to_have_attribute("title", "No tool call of this session knows these.")
+    assert page.evaluate("document.documentElement.scrollWidth") == size["width"]
+    # The same after the page was loaded anew, and only where something was claimed.
+    page.reload()
+    expect(told).to_have_text("Not seen: report.md, 12 tests pass")
+    write(page, "hello")
+    page.wait_for_selector(".turn:last-of-type .prose:has-text('I hear you.')")
+    expect(told).to_have_count(1)
+
+
 def test_esc_stops_a_turn_and_the_next_in_line_is_answered(windows, size):
     page = windows.open(size=size)
     write(page, "endless")

@@ -18,10 +18,17 @@ PLACES = {
         "chat/a": ".call-head",
         "chat/b": ".call-head",
         "chat/c": ".question",
+        "chat/planned": ".plan-tasks",
+        "chat/asking": ".work-hint",
         "tasks": ".task",
         "approvals": ".judgement",
         "context": ".page",
         "context/a": ".context-bar",
+    },
+    "work": {
+        "work": ".work-row",
+        "work/{planned}": ".work-task",
+        "work/{asking}": ".work-asked",
     },
     "things": {
         "memory": ".remembered",
@@ -58,12 +65,23 @@ LOOKS = {"desktop": (DESKTOP, "light"), "phone": (PHONE, "dark")}
 
 @pytest.fixture(scope="module")
 def known(furnished):
-    """What the places are about: a memory that was corrected, and a turn."""
+    """What the places are about: a memory that was corrected, a turn, and works that wait."""
     there = Windows(None, furnished)
     written = there.ask("POST", "/api/memory", content="The heron eats frogs.")["memory"]["id"]
     corrected = there.ask("PATCH", f"/api/memory/{written}", content="The heron eats fish.")
     turns = there.ask("GET", "/api/activity?type=tool_call&session_id=a")["activity"]
-    return {"memory": corrected["memory"]["id"], "turn": turns[-1]["turn_id"]}
+    there.send("PUT", "/api/files/content?path=herons.md", "A white heron.", "text/markdown")
+    works = {name: planned(there, name) for name in ("planned", "asking")}
+    there.ask("POST", f"/api/works/{works['asking']}/approve")
+    return {"memory": corrected["memory"]["id"], "turn": turns[-1]["turn_id"], **works}
+
+
+def planned(there, session):
+    """A work in a session of that name, whose plan waits."""
+    told = {"message": f"Report on the herons: {session}", "mode": "deep_work"}
+    there.ask("POST", f"/api/chat/{session}", **told)
+    [work] = there.ask("GET", f"/api/works?session_id={session}")["works"]
+    return work["id"]
 
 
 def go(page, address, ready):

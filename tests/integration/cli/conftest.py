@@ -24,6 +24,7 @@ SCRIPT = Script(
         Rule("^fail", (fail(401, times=None),)),
         Rule("^loop", (call("list_tasks"),)),
         Rule("^escape", (say(ESCAPES),)),
+        Rule("^pretend", (say("I wrote report.md, and all 12 tests pass."),)),
         Rule("", (say("Hello there, friend."),)),
     )
 )

@@ -40,6 +40,17 @@ def test_json_prints_every_event_on_a_line(lra):
     assert numbers == list(range(1, len(numbers) + 1))
 
 
+def test_what_no_call_has_seen_is_told_beside_the_answer(lra):
+    line = "Not seen in any tool call of this session: report.md, 12 tests pass"
+    code, out, err = lra("ask", "pretend")
+    assert (code, out) == (0, "I wrote report.md, and all 12 tests pass.\n")
+    assert line in err
+    assert line in lra("chat", stdin="pretend\n")[2]
+    last = json.loads(lra("ask", "pretend", "--json")[1].splitlines()[-1])
+    assert last["not_seen"] == ["report.md", "12 tests pass"]
+    assert "Not seen" not in lra("ask", "plan it")[2]
+
+
 @pytest.mark.parametrize(
     ("arguments", "stdin", "code", "line"),
     [

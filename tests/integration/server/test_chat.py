@@ -23,10 +23,24 @@ async def test_a_message_gets_its_answer_with_every_documented_field(tmp_path):
     assert set(body) >= {"turn_id", "model", "usage"}
 
 
+async def test_what_no_call_has_seen_is_told_with_the_answer(tmp_path):
+    replies = (
+        say("I wrote a.md."),
+        call("write_file", path="b.md", content="x"),
+        say("I wrote b.md."),
+    )
+    async with served(tmp_path, *replies) as (_, client):
+        lie = (await client.post("/api/chat/s", json={"message": "Write"})).json()
+        truth = (await client.post("/api/chat/s", json={"message": "Write"})).json()
+        again = (await client.get(f"/api/turns/{lie['turn_id']}")).json()
+    assert (lie["not_seen"], truth["not_seen"], again["not_seen"]) == (["a.md"], [], ["a.md"])
+
+
 async def test_deep_work_is_chosen_for_one_message(tmp_path):
     async with served(tmp_path, say("Done."), say("Done.")) as (_, client):
         deep = await client.post("/api/chat/s", json={"message": "Work", "mode": "deep_work"})
-        usual = await client.post("/api/chat/s", json={"message": "Rest"})
+        rest = {"message": "Rest", "mode": "bounded"}
+        usual = await client.post("/api/chat/s", json=rest)
     assert (deep.json()["mode"], usual.json()["mode"]) == ("deep_work", "bounded")
 
 

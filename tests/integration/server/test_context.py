@@ -8,7 +8,7 @@ from tests.integration.server.skills import SHOUT, made
 from long_running_agents.domain.memory import MemoryDraft, Viewer
 from long_running_agents.testing import ScriptedModel, call, say
 from long_running_agents.tools import selection
-from long_running_agents.tools.catalog import built_in
+from long_running_agents.tools.catalog import WORK, built_in
 
 pytestmark = pytest.mark.anyio
 
@@ -160,7 +160,7 @@ async def test_a_message_that_would_be_refused_is_shown_with_the_reason(tmp_path
 
 
 async def test_tools_are_told_in_short_before_many_are_left_out(tmp_path):
-    known = selection.once(tool.tool_def for tool in built_in().tools.values())
+    known = selection.once(tool.tool_def for tool in built_in(without=[WORK]).tools.values())
     size = selection.takes(tool for tool in known if tool.name not in selection.CORE)
     # A quarter of the window is for tools: a little less than all of them take.
     async with believing(tmp_path, agent__model__context_window=4 * size - 4) as (_, client):
@@ -168,7 +168,8 @@ async def test_tools_are_told_in_short_before_many_are_left_out(tmp_path):
         whole = await client().ok("GET", "/api/tools")
     states = [each["state"] for each in seen["tools"]]
     assert states.count("short") > 1
-    assert len(states) >= len([each for each in whole["tools"] if each["enabled"]]) - 2
+    usual = [each for each in whole["tools"] if each["enabled"] and each["family"] != WORK]
+    assert len(states) >= len(usual) - 2
 
 
 async def test_skills_are_among_the_tools_and_so_are_those_that_are_not_chosen(tmp_path):

@@ -106,6 +106,17 @@ async def test_a_conversation_that_was_edited_begins_a_session_with_its_words(tm
     assert words(model.requests[1]) == ["Hi", "Go away.", "Why?"]
 
 
+async def test_what_no_call_has_seen_is_in_the_session_and_not_in_the_response(tmp_path):
+    form = {"response_format": {"type": "json_object"}}
+    async with served(tmp_path, say('{"told": "I wrote a.md."}')) as (app, client):
+        message = await chat(client, user("Write"), **form)
+        [preview] = await app.sessions.previews()
+        done = (await app.sessions.events(preview.session.id))[-1].event
+    assert message["content"] == '{"told": "I wrote a.md."}'
+    assert "not_seen" not in message
+    assert done.not_seen == ["a.md"]
+
+
 async def test_asking_again_is_another_session(tmp_path):
     replies = say("One."), say("Two."), say("Anew.")
     async with served(tmp_path, *replies) as (app, client):

@@ -16,6 +16,7 @@ NAMES = {
     "number": 1,
     "approval_id": "a",
     "rule_id": 1,
+    "work_id": "w",
     "grant_id": "g",
     "batch": "b",
     "provider": "openai",

@@ -69,6 +69,9 @@ async def theirs(app, client):
     await ask.ok("PUT", "/api/files/content?path=zebrafish.txt", content=MARK.encode())
     await made(ask, STRIPED)
     rule = await ask.ok("POST", "/api/rules", json={"text": MARK, "session_id": "theirs"})
+    plan = [{"title": MARK, "criterion": {"kind": "file", "path": MARK}}]
+    new = {"goal": MARK, "session_id": "planned", "plan": plan}
+    work = await ask.ok("POST", "/api/works", json=new)
     app.hands.of("you").workspace.write(f"skills/{MARK}.py", b"no skill")
     await app.workshop.filing.look("you")
     return {
@@ -76,6 +79,7 @@ async def theirs(app, client):
         "turn_id": turn.id,
         "approval_id": question["id"],
         "rule_id": rule["id"],
+        "work_id": work["id"],
         "number": memory["memory"]["id"],
         "batch": batch,
         "name": "stripes",
@@ -84,8 +88,24 @@ async def theirs(app, client):
 
 def requests(ids):
     """Every route, asked for what is the other's."""
-    themes = (conversations, others, approvals, memories, files, skills, turns, openai)
+    themes = (conversations, works, others, approvals, memories, files, skills, turns, openai)
     return [request for theme in themes for request in theme(ids)]
+
+
+def works(ids):
+    """Deep work."""
+    work = f"/api/works/{ids['work_id']}"
+    verbs = ("approve", "decline", "pause", "abandon")
+    return [
+        ("GET", "/api/works", {}),
+        ("GET", f"/api/works?session_id={ids['session_id']}", {}),
+        ("POST", "/api/works", {"json": {"goal": "Mine", "session_id": ids["session_id"]}}),
+        ("GET", work, {}),
+        ("GET", f"{work}/report", {}),
+        *(("POST", f"{work}/{verb}", {}) for verb in verbs),
+        ("POST", f"{work}/revise", {"json": {"feedback": "Mine"}}),
+        ("POST", f"{work}/resume", {"json": {"accept": [1]}}),
+    ]
 
 
 def conversations(ids):
@@ -278,6 +298,7 @@ async def test_nothing_of_anothers_is_shown_or_changed_by_any_route(tmp_path):
     assert {key for key, status in named.items() if status == 200} == {
         ("GET", "/api/approvals/log?session_id=theirs"),
         ("GET", "/api/memory?session_id=theirs"),
+        ("GET", "/api/works?session_id=theirs"),
         # As of a session that is not there yet.
         ("GET", "/api/sessions/theirs/context"),
         ("GET", f"/api/sessions/theirs/context?prompt={MARK}.txt"),
@@ -311,7 +332,8 @@ async def test_every_route_is_among_those_that_were_tried(tmp_path):
         if not path.startswith(("/api/tokens", "/mcp"))
     }
     ids = dict.fromkeys(
-        ("session_id", "turn_id", "approval_id", "rule_id", "number", "batch", "name"), "x"
+        ("session_id", "turn_id", "approval_id", "rule_id", "number", "batch", "name", "work_id"),
+        "x",
     )
     tried = {(method, path.partition("?")[0]) for method, path, _ in requests(ids)}
 
@@ -328,6 +350,7 @@ async def test_every_route_is_among_those_that_were_tried(tmp_path):
 
 BEGINNING = (
     "/api/sessions", "/api/sessions/import", "/api/chat/", "/v1/", "/api/memory", "/api/rules",
+    "/api/works",
 )  # fmt: skip
 """Where a session that is not there would be begun, or only its name be noted."""
 

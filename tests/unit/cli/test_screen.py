@@ -193,6 +193,14 @@ async def test_the_end_shows_what_it_took():
     assert await shown(done) == "[2 steps, 1,234 tokens, $0.5000]\n"
 
 
+async def test_the_end_shows_what_no_call_has_seen():
+    usage = events.UsageTotals(input_tokens=1, output_tokens=1, cost=None)
+    done = events.TurnDone(
+        text="x", iterations=1, model="m", usage=usage, mode="bounded", not_seen=["a.md", "b"]
+    )
+    assert "Not seen in any tool call of this session: a.md, b" in await shown(done)
+
+
 def test_foreign_text_cannot_command_the_terminal():
     assert "\x1b" not in safe("\x1b[31mred\x1b]0;title\x07\r\n\x9b0m\ttab")
     assert safe("a\r\nb\tc") == "a\nb\tc"

@@ -1,6 +1,7 @@
 """Waiting for a server that is away, without a clock on the wall."""
 
 import asyncio
+from contextlib import asynccontextmanager
 
 import pytest
 
@@ -66,3 +67,94 @@ async def test_an_answer_is_waited_for_as_long_as_the_question_says():
         writer.close()
         await writer.wait_closed()
     silent.close()
+
+
+STOPS = '{"code": "unavailable", "message": "The server stops.", "hint": ""}'
+
+
+@asynccontextmanager
+async def terminal(socket, status):
+    """A terminal's process that answers all with one status, or nobody; yields what is asked."""
+    asked = []
+
+    async def hear(reader, writer):
+        asked.append((await reader.readuntil(b"\r\n\r\n")).split()[0].decode())
+        if status is not None:
+            head = f"HTTP/1.1 {status} .\r\ncontent-type: application/json\r\n"
+            writer.write(f"{head}content-length: {len(STOPS)}\r\n\r\n{STOPS}".encode())
+        writer.close()
+
+    server = await asyncio.start_unix_server(hear, socket)
+    try:
+        yield asked
+    finally:
+        server.close()
+
+
+@asynccontextmanager
+async def moving(*sockets):
+    """A link that finds its server somewhere else each time it looks, then stays at the last."""
+    places = [Address("http://localhost", socket=str(socket), pid=1) for socket in sockets]
+    link = Link(lambda: places.pop(0) if places[1:] else places[0], FrozenClock())
+    try:
+        yield link
+    finally:
+        await link.close()
+
+
+@pytest.mark.parametrize("status", [None, 503])
+async def test_what_only_reads_is_asked_again_where_the_home_of_a_terminal_is_opened_next(
+    tmp_path, status
+):
+    old, new = tmp_path / "old", tmp_path / "new"
+    async with (
+        terminal(old, status) as before,
+        terminal(new, 200) as after,
+        moving(old, new) as link,
+    ):
+        told = []
+        link.tell = told.append
+        assert (await link.ask("GET", "/api/sessions")).status == 200
+    assert (before, after) == (["GET"], ["GET", "GET"])
+    assert len(told) == 2
+
+
+async def test_what_may_have_been_done_is_asked_once(tmp_path):
+    old, new = tmp_path / "old", tmp_path / "new"
+    async with (
+        terminal(old, None) as before,
+        terminal(new, 200) as after,
+        moving(old, new) as link,
+    ):
+        with pytest.raises(ServerAway, match="Process 1 does not answer"):
+            await link.ask("POST", "/api/sessions/s/retry")
+    assert (before, after) == (["POST"], [])
+
+
+async def test_what_never_arrived_is_asked_again(tmp_path):
+    new = tmp_path / "new"
+    async with terminal(new, 200) as after, moving(tmp_path / "old", new) as link:
+        await link.ask("POST", "/api/sessions/s/retry")
+    assert after == ["GET", "POST"]
+
+
+async def test_a_terminal_that_is_there_and_refuses_is_asked_once(tmp_path):
+    socket = tmp_path / "socket"
+    async with terminal(socket, 503) as asked, moving(socket) as link:
+        with pytest.raises(ServerAway, match="stops"):
+            await link.ask("GET", "/api/sessions")
+    assert asked == ["GET"]
+
+
+async def test_a_home_has_more_time_to_be_opened_than_a_server_to_come_back():
+    clock, places = FrozenClock(), [Address("http://localhost", socket="/nowhere", pid=1)]
+    link = Link(lambda: places.pop() if places else None, clock)
+    with pytest.raises(ServerAway, match="Process 1"):
+        await link.once("GET", "/api/status")
+    waiting = asyncio.create_task(link.back())
+    await clock.advance(399)
+    assert not waiting.done()
+    await clock.advance(2)
+    with pytest.raises(ServerAway, match="within 400 seconds"):
+        await waiting
+    await link.close()

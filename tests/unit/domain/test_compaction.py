@@ -13,7 +13,7 @@ from long_running_agents.domain.compaction import (
     render,
     unnamed,
 )
-from long_running_agents.domain.session import Task, TaskStatus
+from long_running_agents.domain.task import Task, TaskStatus
 from long_running_agents.testing import FrozenClock
 
 NOW = FrozenClock().now()

@@ -26,7 +26,9 @@ VALUES = {
     "memories": [
         {"id": 1, "kind": "fact", "trust": "web", "source": "web:x", "at": NOON, "text": "ä"},
     ],
+    "pause": "question",
     "tasks": [{"number": 1, "title": "t", "status": "pending", "parent": None}],
+    "not_seen": ["a.md", "12 passed"],
     "usage": {"input_tokens": 1, "output_tokens": 2, "cost": None},
 }
 

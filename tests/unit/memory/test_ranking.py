@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from long_running_agents.domain.memory import MemoryKind
 from long_running_agents.memory import ranking, words
 from long_running_agents.memory.arrays import ENTRY, MemoryArrays
-from long_running_agents.memory.ranking import Evidence, RankingWeights, WordMatch, best, rank
+from long_running_agents.memory.ranking import MatchEvidence, RankingWeights, WordMatch, best, rank
 from long_running_agents.store.memory_index import KINDS
 
 NOTHING = np.empty(0, np.int64), np.empty(0, np.float32)
@@ -53,7 +53,7 @@ def evidence_of(shelf, *slots, near=(), **changed):
         "near": np.array(near, np.int64),
         "nearness": np.linspace(1, 0.5, len(near), dtype=np.float32),
     }
-    return Evidence(**{**values, **changed})
+    return MatchEvidence(**{**values, **changed})
 
 
 def order(shelf, evidence, limit=10, **changed):

@@ -16,7 +16,7 @@ from tests.unit.store.house import (
 from long_running_agents.domain.approval import ApprovalState
 from long_running_agents.domain.budget import Usage
 from long_running_agents.domain.events import ModelChanged, TextWritten
-from long_running_agents.domain.session import TaskStatus
+from long_running_agents.domain.task import TaskStatus
 from long_running_agents.domain.tool import CallState
 from long_running_agents.errors import Busy, NotFound
 from long_running_agents.store import approvals, decisions, events, ledger, tasks, usage

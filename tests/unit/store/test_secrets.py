@@ -17,7 +17,7 @@ from long_running_agents.domain.events import TextWritten, ToolCalled
 from long_running_agents.domain.ids import GrantId, TurnId
 from long_running_agents.domain.policy import Allow, Judgement, ruling
 from long_running_agents.domain.redaction import MARK
-from long_running_agents.domain.session import TaskStatus
+from long_running_agents.domain.task import TaskStatus
 from long_running_agents.domain.tool import CallState
 from long_running_agents.domain.turn import TurnStatus
 from long_running_agents.home import Home

@@ -4,11 +4,12 @@ import pytest
 from benchmarks.small_model import EASY, INDIRECT, TALK
 from pydantic_ai.tools import ToolDefinition
 
-from long_running_agents.tools.catalog import built_in, families
+from long_running_agents.tools.catalog import WORK, built_in, families
 from long_running_agents.tools.deps import CLIENT, alias_of
 from long_running_agents.tools.selection import CORE, CUES, few
 
-TOOLS = [tool.tool_def for tool in built_in().tools.values()]
+TOOLS = [tool.tool_def for tool in built_in(without=[WORK]).tools.values()]
+OF_A_WORK = [tool.tool_def for tool in built_in().tools.values()]
 MOST = 6
 
 
@@ -54,11 +55,14 @@ def test_what_a_client_brought_along_is_always_offered():
     assert len(offered("Hi", tools=[*TOOLS, *theirs])) == 9
 
 
+@pytest.mark.parametrize("said", ["Hi", "Next is task #2: Rhyme.", "Read https://example.org/"])
+def test_what_a_work_is_carried_out_with_is_always_offered_in_one(said):
+    names = offered(said, tools=OF_A_WORK)
+    assert {"manage_tasks", "read_file", "write_file", "shell"} <= {*names}
+    assert not {"create_task", "update_task_status"} & {*names}
+
+
 def test_every_built_in_tool_has_its_words():
-    names = {
-        name
-        for family in families(network=False)
-        for name, tool in family.tools.items()
-        if not alias_of(tool.tool_def)
-    }
-    assert names - set(CORE) == set(CUES)
+    tools = [tool.tool_def for each in families(network=False) for tool in each.tools.values()]
+    own = {tool.name for tool in tools if not alias_of(tool)}
+    assert own - set(CORE) <= set(CUES) <= {tool.name for tool in tools}

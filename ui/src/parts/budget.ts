@@ -65,7 +65,7 @@ export function heldWords({ resource, held }: LineResponse): string {
   return held > 0 ? `Up to ${amountOf(resource, held)} more is held for requests under way` : "";
 }
 
-const WHOSE: Readonly<Record<string, string>> = { turn: "this turn's", session: "this session's", day: "today's" };
+const WHOSE: Readonly<Record<string, string>> = { turn: "this turn's", work: "this work's", session: "this session's", day: "today's" };
 
 /** Whose limits: "today's". */
 export function whose(scope: string): string {

@@ -1,7 +1,7 @@
 /** Fields of forms: a label, something to fill in, and a hint. */
 
 import type { ComponentChildren } from "preact";
-import { useId } from "preact/hooks";
+import { useEffect, useId, useRef } from "preact/hooks";
 import { Icon } from "./icon";
 
 interface Framed {
@@ -52,9 +52,13 @@ export function Field({ label, hint, type = "text", onInput, ...rest }: Line) {
   );
 }
 
-/** Several lines of text. */
-export function TextArea({ label, hint, rows = 4, onInput, ...rest }: Filled & { rows?: number }) {
+/** Several lines of text; with `focused`, whoever asked for the field can write at once. */
+export function TextArea({ label, hint, rows = 4, focused = false, onInput, ...rest }: Filled & { rows?: number; focused?: boolean }) {
   const id = useId();
+  const area = useRef<HTMLTextAreaElement>(null);
+  useEffect(() => {
+    if (focused) area.current?.focus();
+  }, []);
   return (
     <div class="field">
       <label class="field-label" for={id}>
@@ -62,6 +66,7 @@ export function TextArea({ label, hint, rows = 4, onInput, ...rest }: Filled & {
       </label>
       <textarea
         {...rest}
+        ref={area}
         rows={rows}
         id={id}
         class="input"

@@ -2,6 +2,7 @@
 
 const PATHS = {
   chat: "M4 5h16v11H9l-5 4z",
+  work: "M6 21V4h12l-3 4.5 3 4.5H6",
   tasks: "M4 6l1.5 1.5L8 5M4 12l1.5 1.5L8 11M4 18l1.5 1.5L8 17M11 6h9M11 12h9M11 18h9",
   memory: "M6 4h12v16l-6-4-6 4z",
   tools: "M14.5 5.5a4 4 0 0 0-5 5L4 16v4h4l5.5-5.5a4 4 0 0 0 5-5L16 12l-4-4z",

@@ -6,7 +6,7 @@ import { Card } from "../parts/card";
 import { Failure } from "../parts/failure";
 import { Field, Select } from "../parts/field";
 import { Icon } from "../parts/icon";
-import { useWork } from "../state/work";
+import { useAction } from "../state/action";
 import { api } from "../wire/api";
 import type { ServerTried } from "../wire/responses";
 import type { OnConnected } from "./setup";
@@ -16,7 +16,7 @@ export function Address({ onConnected }: { onConnected: OnConnected }) {
   const [key, setKey] = useState("");
   const [model, setModel] = useState("");
   const [tested, setTested] = useState<ServerTried | null>(null);
-  const { busy, error, run } = useWork();
+  const { busy, error, run } = useAction();
   const asked = () => ({ base_url: address.trim(), ...(key.trim() && { api_key: key.trim() }) });
   const test = async () => {
     setTested(null);

@@ -5,7 +5,7 @@ import { bytes } from "../parts/amount";
 import { Button } from "../parts/button";
 import { Card } from "../parts/card";
 import { Failure } from "../parts/failure";
-import { useWork } from "../state/work";
+import { useAction } from "../state/action";
 import { ApiFailure, api } from "../wire/api";
 import type { EmbeddedResponse, PullResponse } from "../wire/responses";
 import { choose, type OnConnected } from "./setup";
@@ -15,7 +15,7 @@ const PATH = "/api/models/pull";
 
 export function Download({ embedded, onConnected }: { embedded: EmbeddedResponse; onConnected: OnConnected }) {
   const [pull, setPull] = useState<PullResponse | null>(null);
-  const { busy, error, run } = useWork();
+  const { busy, error, run } = useAction();
   const running = pull?.state === "running";
   const follow = async (told: PullResponse, before = pull) => {
     setPull(told);

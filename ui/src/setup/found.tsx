@@ -5,13 +5,13 @@ import { Button } from "../parts/button";
 import { Card } from "../parts/card";
 import { Failure } from "../parts/failure";
 import { Select } from "../parts/field";
-import { useWork } from "../state/work";
+import { useAction } from "../state/action";
 import type { ModelServerResponse } from "../wire/responses";
 import { choose, type OnConnected } from "./setup";
 
 export function Found({ server, onConnected }: { server: ModelServerResponse; onConnected: OnConnected }) {
   const [model, setModel] = useState(server.models[0] ?? "");
-  const { busy, error, run } = useWork();
+  const { busy, error, run } = useAction();
   const use = async () => {
     await onConnected(await choose(model));
   };

@@ -5,7 +5,7 @@ import { Button } from "../parts/button";
 import { Card } from "../parts/card";
 import { Failure } from "../parts/failure";
 import { Field, Select } from "../parts/field";
-import { useWork } from "../state/work";
+import { useAction } from "../state/action";
 import { api } from "../wire/api";
 import type { ProviderResponse } from "../wire/responses";
 import { choose, type OnConnected } from "./setup";
@@ -19,7 +19,7 @@ interface Shape {
 export function Keys({ providers, current, onConnected }: Shape) {
   const [wanted, setWanted] = useState("");
   const [key, setKey] = useState("");
-  const { busy, error, run } = useWork();
+  const { busy, error, run } = useAction();
   const chosen = providers.find((each) => each.provider === wanted) ?? providers[0];
   if (!chosen) return null;
   const path = `/api/models/keys/${encodeURIComponent(chosen.provider)}`;

@@ -55,9 +55,9 @@ class Story {
     });
   }
 
-  done(text: string): this {
+  done(text: string, more: object = {}): this {
     const usage = { input_tokens: 100, output_tokens: 10, cost: 0.01 };
-    return this.tell("done", { text, iterations: 2, model: "m", usage, mode: "bounded" });
+    return this.tell("done", { text, iterations: 2, model: "m", usage, mode: "bounded", ...more });
   }
 
   get view(): View {
@@ -75,9 +75,16 @@ describe("a turn", () => {
     const [turn] = turns(view);
 
     expect(turn?.items.map((item) => item.kind)).toEqual(["call", "words"]);
-    expect([turn?.state, turn?.ending]).toEqual(["done", { kind: "done", model: "m", steps: 2 }]);
+    expect([turn?.state, turn?.ending]).toEqual(["done", { kind: "done", model: "m", steps: 2, notSeen: [] }]);
     expect(view.answered).toBe("m");
     expect(active(view)).toBeNull();
+  });
+
+  test("has what its answer claims and no call knows, which old logs do not say", () => {
+    const ending = (more: object) => turns(new Story().say("Write").done("I wrote a.md.", more).view)[0]?.ending;
+
+    expect(ending({ not_seen: ["a.md"] })).toMatchObject({ notSeen: ["a.md"] });
+    expect(ending({})).toMatchObject({ notSeen: [] });
   });
 
   test("has the answer of its end when no text told it", () => {

@@ -1,8 +1,9 @@
 /** The reducer: events and deltas in, the view of a session out. Live, replayed and old alike. */
 
 import type { Delta, Event } from "../wire/events";
-import { after, begun, notice, passing, withoutTail } from "./turn";
-import type { Entry, Turn, Used, View } from "./view";
+import { notice } from "./notices";
+import { after, begun, passing, withoutTail } from "./turn";
+import type { Entry, Turn, Used, View, WorkState } from "./view";
 
 /** What the server says to one window only when it lets it in. */
 export interface Connected {
@@ -49,6 +50,14 @@ function about(view: View, event: Event): View {
       return { ...view, model: event.model };
     case "mode_changed":
       return { ...view, mode: event.mode };
+    case "work_phase": {
+      const { work_id: id, goal, phase, pause, note } = event;
+      return { ...view, work: { id, goal, phase, pause, note }, plan: null };
+    }
+    case "plan_ready": {
+      const { work_id: work, version, tasks, reason, forecast } = event;
+      return { ...view, plan: { work, version, tasks, reason, forecast } };
+    }
     case "done":
       return { ...view, answered: event.model };
     default:
@@ -113,6 +122,11 @@ export function active(view: View): Turn | null {
 /** The last turn, which may be tried again; null before the first. */
 export function latest(view: View): Turn | null {
   return (view.entries.findLast((entry) => entry.kind === "turn") as Turn | undefined) ?? null;
+}
+
+/** The work of a session that has not ended; null when there is none. */
+export function openWork({ work }: View): WorkState | null {
+  return work && work.phase !== "complete" && work.phase !== "abandoned" ? work : null;
 }
 
 /** What all turns used together. */

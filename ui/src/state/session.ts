@@ -3,7 +3,7 @@
 import { computed, signal, type Signal } from "@preact/signals";
 import { api, ApiFailure } from "../wire/api";
 import { Socket, socketAddress, type Link } from "../wire/socket";
-import type { EventList } from "../wire/responses";
+import type { EventList, Mode } from "../wire/responses";
 import { overhear } from "./activity";
 import { applyAll, type Frame } from "./log";
 import { keepUnsent, pending, sessionsWithUnsent, unsentOf, type Sent } from "./unsent";
@@ -119,9 +119,9 @@ export class OpenSession {
   }
 
   /** Say something; while a turn runs, it queues, or steers that turn. */
-  say(content: string, steer = false): void {
+  say(content: string, mode: Mode, steer = false): void {
     if (isUnsaid(this.id)) sessionStorage.removeItem(UNSAID);
-    const sent = { key: madeUp(), content, steer, after: this.view.peek().last };
+    const sent = { key: madeUp(), content, mode, steer, after: this.view.peek().last };
     this.setSent([...this.sent.peek(), sent]);
     this.deliver(sent);
   }
@@ -141,8 +141,8 @@ export class OpenSession {
   }
 
   /** The same key twice is one message, so that sending again after a lost line does no harm. */
-  private deliver({ key, content, steer = false }: Sent): void {
-    this.socket.send({ type: "message", content, key, steer });
+  private deliver({ key, content, mode, steer = false }: Sent): void {
+    this.socket.send({ type: "message", content, key, mode, steer });
   }
 
   /** Stop the turn that runs, waits or is next in line. */

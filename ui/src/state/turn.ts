@@ -1,8 +1,8 @@
 /** What an event or a delta makes of the turn it belongs to. Pure. */
 
-import { tightWords } from "../parts/budget";
-import type { ApprovalRequested, ApprovalResolved, Delta, Event, ToolReturned, UsageTotals } from "../wire/events";
-import type { Call, CallState, Ending, Item, Notice, Turn, Used } from "./view";
+import type { ApprovalRequested, ApprovalResolved, Delta, Event, EvidenceFound, ToolReturned, UsageTotals } from "../wire/events";
+import { notice } from "./notices";
+import type { Call, CallState, Checked, Ending, Item, Turn, Used } from "./view";
 
 /** The turn that a message begins. */
 export function begun(event: Event & { type: "message" }): Turn {
@@ -50,6 +50,13 @@ export function after(before: Turn, event: Event): Turn {
       return { ...added(turn, recollection(event)), state: live(turn) };
     case "task_update":
       return { ...progressed(turn, event.summary, event.seq), state: live(turn) };
+    case "evidence":
+      return { ...checked(turn, event), state: live(turn) };
+    case "work_phase": {
+      // It comes with the message, which may have to wait in line.
+      const told = notice(event);
+      return told ? added(turn, told) : turn;
+    }
     case "steered": {
       const said: Item = { kind: "said", key: `said-${event.seq}`, text: event.content };
       return { ...added(turn, said), state: live(turn) };
@@ -92,46 +99,6 @@ export function passing(before: Turn, delta: Delta): Turn {
 /** The same turn without words that will be told again. */
 export function withoutTail(turn: Turn): Turn {
   return turn.tail || turn.gap ? { ...turn, tail: "", gap: false } : turn;
-}
-
-/** What an event tells a person that is nothing else; null when it tells nothing. */
-export function notice(event: Event): Notice | null {
-  const told = (title: string, text = "", tone: Notice["tone"] = "plain"): Notice => ({
-    kind: "notice",
-    key: `notice-${event.seq}`,
-    tone,
-    title,
-    text,
-    at: event.at,
-  });
-  switch (event.type) {
-    case "model_fallback":
-      return told(`${event.answered} answered in place of ${event.asked}`, event.reason, "warning");
-    case "prompt_truncated":
-      return told(
-        `${event.model} has read only the end of the prompt`,
-        `About ${event.sent_tokens.toLocaleString("en")} tokens were sent, and it has room for ` +
-          `${event.window.toLocaleString("en")}. ${event.hint}`,
-        "warning",
-      );
-    case "model_changed":
-      return told(`The model is now ${event.model}`);
-    case "mode_changed":
-      return told(event.mode === "deep_work" ? "Deep work mode from the next message on" : "Normal mode from the next message on");
-    case "renamed":
-      return told(`Renamed to ${event.title}`);
-    case "cleared":
-      return told("Context cleared", "The model no longer sees the messages above.");
-    case "rule":
-      if (event.state === "active") return told(event.enforced ? "Rule enforced by the gate" : "Rule pinned", event.text);
-      return event.state === "lifted" ? told("Rule lifted", event.text) : null;
-    case "budget":
-      return told(tightWords(event));
-    case "skill":
-      return told(`Skill ${event.name} (version ${event.version}) is ${event.change}`, event.note);
-    default:
-      return null;
-  }
 }
 
 function live(turn: Turn): Turn["state"] {
@@ -239,6 +206,16 @@ function progressed(turn: Turn, summary: string, seq: number): Turn {
   return { ...turn, items };
 }
 
+function checked(turn: Turn, event: EvidenceFound & { seq: number }): Turn {
+  const { work_id, task, state, proof, by } = event;
+  const at = turn.items.findIndex((item) => item.kind === "checked");
+  const old = turn.items[at] as Checked | undefined;
+  const others = old?.findings.filter((each) => each.task !== task) ?? [];
+  const findings = [...others, { task, state, proof, by }].sort((one, other) => one.task - other.task);
+  const item: Item = { kind: "checked", key: old?.key ?? `checked-${event.seq}`, work: work_id, findings };
+  return old ? { ...turn, items: turn.items.with(at, item) } : added(turn, item);
+}
+
 type Closing = Event & { type: "done" | "stopped" | "limit" | "error" };
 
 function ended(turn: Turn, event: Closing): Turn {
@@ -268,7 +245,8 @@ function hasWords(turn: Turn, text: string): boolean {
 function ending(event: Closing): Ending {
   switch (event.type) {
     case "done":
-      return { kind: "done", model: event.model, steps: event.iterations };
+      // Old logs do not say.
+      return { kind: "done", model: event.model, steps: event.iterations, notSeen: event.not_seen ?? [] };
     case "stopped":
       return { kind: "stopped" };
     case "limit":

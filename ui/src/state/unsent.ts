@@ -1,5 +1,6 @@
 /** Messages that were sent and are not in a log yet: the browser keeps them until they are. */
 
+import type { Mode } from "../wire/responses";
 import type { Frame } from "./log";
 
 /** A message on its way. */
@@ -8,6 +9,8 @@ export interface Sent {
   content: string;
   /** Whether it is for the turn that runs. */
   steer?: boolean;
+  /** Whether it is for deep work; the session's own mode unless it says so. */
+  mode?: Mode;
   /** The last event that was known when it was sent; null when nothing was known yet. */
   after: number | null;
 }

@@ -77,6 +77,24 @@ export interface Notice {
   title: string;
   text: string;
   at: string;
+  /** The work that it is about, where it is about one. */
+  work?: string;
+}
+
+/** What was found when a task was looked at. */
+export interface Finding {
+  task: number;
+  state: string;
+  proof: string;
+  by: string;
+}
+
+/** Tasks that were looked at; a turn has one of these, with the newest finding for each task. */
+export interface Checked {
+  kind: "checked";
+  key: string;
+  work: string;
+  findings: readonly Finding[];
 }
 
 /** What the user said to the turn while it ran. */
@@ -87,7 +105,7 @@ export interface Said {
 }
 
 /** A part of a turn. */
-export type Item = Words | Call | Recollection | Progress | Notice | Said;
+export type Item = Words | Call | Recollection | Progress | Notice | Checked | Said;
 
 /** What a step said of itself when it began. */
 export interface Step {
@@ -99,7 +117,7 @@ export interface Step {
 
 /** How a turn ended. */
 export type Ending =
-  | { kind: "done"; model: string; steps: number }
+  | { kind: "done"; model: string; steps: number; notSeen: readonly string[] }
   | { kind: "stopped" }
   | { kind: "limited"; limit: string; text: string }
   | { kind: "failed"; code: string; message: string; hint: string };
@@ -138,6 +156,27 @@ export interface Turn {
 /** What a session shows, in order. */
 export type Entry = Turn | Notice;
 
+/** The work of a session, as it was last heard of. */
+export interface WorkState {
+  id: string;
+  goal: string;
+  phase: string;
+  /** Why it does not go on by itself; null while it does. */
+  pause: string | null;
+  /** What a person is asked or told about that. */
+  note: string;
+}
+
+/** A plan, or a change of one, that waits for a person. */
+export interface WaitingPlan {
+  work: string;
+  version: number;
+  tasks: readonly TaskItem[];
+  /** Why the plan is to be changed; empty for a plan. */
+  reason: string;
+  forecast: string;
+}
+
 /** All that is known of a session from its log. */
 export interface View {
   /** The number of the last event. */
@@ -145,6 +184,10 @@ export interface View {
   entries: readonly Entry[];
   tasks: readonly TaskItem[];
   progress: string;
+  /** The newest work; null before the first. */
+  work: WorkState | null;
+  /** Null when none waits. */
+  plan: WaitingPlan | null;
   /** What the log says of these; null where it says nothing. */
   title: string | null;
   model: string | null;
@@ -159,6 +202,8 @@ export const EMPTY: View = {
   entries: [],
   tasks: [],
   progress: "",
+  work: null,
+  plan: null,
   title: null,
   model: null,
   mode: null,

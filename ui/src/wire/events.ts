@@ -222,13 +222,63 @@ export interface RuleChanged {
 /** Much of a budget is used; told once in a turn. */
 export interface BudgetTight {
   type: "budget";
-  /** turn, session or day. */
+  /** turn, work, session or day. */
   scope: string;
   /** tokens or cost. */
   resource: string;
   limit: number;
   /** Whether only the part is left that is kept for a last answer. */
   wrap_up: boolean;
+}
+
+/** A work is in another phase, is paused, or goes on. */
+export interface WorkPhaseChanged {
+  type: "work_phase";
+  work_id: string;
+  goal: string;
+  /** planning, plan_ready, executing, reviewing, complete or abandoned. */
+  phase: string;
+  /** limit, question, stuck or person, while it is paused. */
+  pause: string | null;
+  /** What a person is asked or told about it. */
+  note: string;
+  plan_version: number;
+}
+
+/** A plan, or a change of one, waits for a person: approve_plan or revise_plan answers. */
+export interface PlanReady {
+  type: "plan_ready";
+  work_id: string;
+  /** Which version it would be. */
+  version: number;
+  tasks: TaskItem[];
+  /** Why the plan is to be changed; empty for the first one. */
+  reason: string;
+  /** What it may take, in words. */
+  forecast: string;
+}
+
+/** Whoever checks a task has looked. */
+export interface EvidenceFound {
+  type: "evidence";
+  work_id: string;
+  task: number;
+  /** file, command, call, fetch, judged or human. */
+  kind: string;
+  /** claimed, verified, refuted, judged or waived. */
+  state: string;
+  proof: string;
+  by: string;
+}
+
+/** A work repeats itself: it is told, then has to find another way, then waits for a person. */
+export interface WorkStuck {
+  type: "stuck";
+  work_id: string;
+  signal: string;
+  detail: string;
+  /** How often since a person last looked. */
+  alerts: number;
 }
 
 /** The turn has its final answer. */
@@ -239,6 +289,8 @@ export interface TurnDone {
   model: string;
   usage: UsageTotals;
   mode: string;
+  /** Paths, commands, URLs, test counts and exit codes that the answer claims and that none of the session's newest 2,000 calls knows, denied ones aside; at most ten. */
+  not_seen: string[];
 }
 
 /** A person stopped the turn. */
@@ -327,6 +379,10 @@ export type Event = Place &
   | SkillChanged
   | RuleChanged
   | BudgetTight
+  | WorkPhaseChanged
+  | PlanReady
+  | EvidenceFound
+  | WorkStuck
   | TurnDone
   | TurnStopped
   | TurnLimited

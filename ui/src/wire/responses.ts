@@ -65,13 +65,26 @@ export interface AttemptResponse {
   memory: number;
 }
 
+/** One limit of a budget, and how much of it is used. */
+export interface BudgetLine {
+  scope: BudgetScope;
+  /** The turn, the session, or the day. */
+  key: string;
+  /** tokens, cost (US dollars), steps, tool_calls or seconds. */
+  resource: string;
+  limit: number;
+  spent: number;
+  /** What requests under way may take at most. */
+  held: number;
+}
+
 /** The limits of a session and of today; what has no limit is not among them. */
 export interface BudgetResponse {
   budget: LineResponse[];
 }
 
 /** What a budget is for; each is a part of the next one's. */
-export type BudgetScope = "turn" | "session" | "day";
+export type BudgetScope = "turn" | "work" | "session" | "day";
 
 /** What came of a message. */
 export interface ChatResponse {
@@ -85,6 +98,8 @@ export interface ChatResponse {
   usage: UsageTotals;
   model: string;
   approvals: PendingQuestion[];
+  /** What the answer claims and no call of the session knows. */
+  not_seen: string[];
 }
 
 /** One finding. */
@@ -181,6 +196,38 @@ export interface ContextTool {
   state: "offered" | "short" | "left_out";
 }
 
+/** What proves that a task is done: whoever checks it is not the one who did the task. */
+export interface Criterion {
+  kind: CriterionKind;
+  /** file: the file. */
+  path: string;
+  /** file, command, call: a text that has to occur in the file, the output or the result. */
+  contains: string;
+  /** file: the JSON schema that its JSON has to fit. */
+  json_schema: Record<string, Json> | null;
+  /** file: how long it is at least. */
+  min_bytes: number;
+  /** command: what bash runs in the workspace. */
+  command: string;
+  /** command: a regular expression that the output has to match. */
+  matches: string;
+  /** command: files and folders that must stay as they were when the plan was approved. */
+  protects: string[];
+  /** call: the tool. */
+  tool: string;
+  /** call: arguments that it has to have been given, among others. */
+  args: Record<string, Json> | null;
+  /** fetch: the address. */
+  url: string;
+  /** fetch: the status that it answers with. */
+  status: number;
+  /** judged, human: what has to be true. */
+  text: string;
+}
+
+/** How it is found out whether a task is done. */
+export type CriterionKind = "file" | "command" | "call" | "fetch" | "judged" | "human";
+
 /** The last calendar days, today included. */
 export type DayRange = "today" | "7d" | "30d" | "all";
 
@@ -193,6 +240,12 @@ export interface DayUsage {
   cost: number | null;
   total_tokens: number;
   day: string;
+}
+
+/** What was written and reached outside the scope of a plan. */
+export interface Drift {
+  paths: string[];
+  hosts: string[];
 }
 
 /** What running a tool again would do. Undeclared tools are ONCE. */
@@ -224,6 +277,28 @@ export interface EventResponse {
   turn_id: string | null;
   at: string;
 }
+
+/** What whoever checks a task has found; the agent writes none. */
+export interface Evidence {
+  work_id: string;
+  /** Its place among those of the work, from 1. */
+  number: number;
+  task: number;
+  kind: CriterionKind;
+  state: EvidenceState;
+  /** What was seen. */
+  proof: string;
+  /** Who looked: the harness, the name of a model, or a person. */
+  by: string;
+  /** The number of the turn in which it was looked. */
+  turn: number;
+  /** The step; changes in it or later are newer. */
+  step: number;
+  at: string;
+}
+
+/** What is known of a task that is said to be done. */
+export type EvidenceState = "claimed" | "verified" | "refuted" | "judged" | "waived";
 
 /** Everything that was looked at. */
 export interface Examination {
@@ -277,6 +352,15 @@ export interface FoldResponse {
   /** That the session had taken when it was made. */
   steps: number;
   created_at: string;
+}
+
+/** What is left of a work may take: half of such works take less, and nine of ten. */
+export interface Forecast {
+  tasks: number;
+  steps: number[];
+  tokens: number[];
+  /** US dollars; null when nobody knows the price. */
+  cost: number[] | null;
 }
 
 /** What was forgotten, or would be. */
@@ -377,6 +461,15 @@ export interface KnownToken {
   expires_at: string | null;
   revoked_at: string | null;
   owner: string;
+}
+
+/** What may be used. None means no limit, and 0 means nothing. */
+export interface Limits {
+  steps: number | null;
+  tokens: number | null;
+  cost: string | null;
+  tool_calls: number | null;
+  seconds: number | null;
 }
 
 /** A limit, and what is used of it. */
@@ -595,6 +688,9 @@ export interface ModelUsage {
   model: string;
 }
 
+/** Why a work does not go on by itself. */
+export type PauseReason = "limit" | "question" | "stuck" | "person";
+
 /** A question that a turn waits for. */
 export interface PendingQuestion {
   approval_id: string;
@@ -605,6 +701,28 @@ export interface PendingQuestion {
   input: Json;
   scope: string;
 }
+
+/** A version of a plan: frozen once it is approved. */
+export interface Plan {
+  work_id: string;
+  version: number;
+  state: PlanState;
+  /** What it consists of; of a proposed change, the patch. */
+  tasks: Record<string, Json>[];
+  /** Why it is to be changed. */
+  reason: string;
+  /** Who decided. */
+  by: string;
+  /** Digests of files that must stay as they were, by their paths. */
+  frozen: Record<string, string>;
+  at: string;
+}
+
+/** Who approves a plan. */
+export type PlanPolicy = "ask" | "auto_within_scope" | "read_only";
+
+/** Where a plan, or a change of one, stands. */
+export type PlanState = "proposed" | "approved" | "declined";
 
 /** A rule of the settings; patterns have ``*`` and ``?``, and what is unset fits everything. */
 export interface PolicyRule {
@@ -724,6 +842,13 @@ export type RuleState = "suggested" | "active" | "lifted" | "dismissed";
 
 /** What a rule says, or the settings where nobody is there to ask. */
 export type Ruling = "allow" | "ask" | "deny";
+
+/** Where a task may write and whom it may reach; empty means that nothing is said. */
+export interface Scope {
+  /** Files and folders of the workspace; patterns may have * and ?. */
+  paths: string[];
+  hosts: string[];
+}
 
 /** The MCP servers whose tools the agent may use. */
 export interface ServerList {
@@ -941,6 +1066,34 @@ export interface StatusResponse {
   busy: number;
 }
 
+/** A piece of work in a session's task tree. */
+export interface Task {
+  session_id: string;
+  /** The task's name within its session: #1, #2 … */
+  number: number;
+  title: string;
+  description: string;
+  status: TaskStatus;
+  parent: number | null;
+  /** What came of it. */
+  result: string;
+  created_at: string;
+  updated_at: string;
+  /** Tasks that have to be done before. */
+  depends_on: number[];
+  /** What proves it. */
+  criterion: Criterion | null;
+  scope: Scope;
+  /** How many steps it may take, about. */
+  estimate: number | null;
+  /** What was observed on the way. */
+  notes: string[];
+  /** The work that it is a part of. */
+  work_id: string | null;
+  /** Whether it stands in an approved plan: then only the plan changes it. */
+  planned: boolean;
+}
+
 /** Tasks of several sessions, those changed last first. */
 export interface TaskList {
   tasks: TaskResponse[];
@@ -961,6 +1114,19 @@ export interface TaskNode {
   result: string;
   created_at: string;
   updated_at: string;
+  /** Tasks that have to be done before. */
+  depends_on: number[];
+  /** What proves it. */
+  criterion: Criterion | null;
+  scope: Scope;
+  /** How many steps it may take, about. */
+  estimate: number | null;
+  /** What was observed on the way. */
+  notes: string[];
+  /** The work that it is a part of. */
+  work_id: string | null;
+  /** Whether it stands in an approved plan: then only the plan changes it. */
+  planned: boolean;
   children: TaskNode[];
 }
 
@@ -977,6 +1143,19 @@ export interface TaskResponse {
   result: string;
   created_at: string;
   updated_at: string;
+  /** Tasks that have to be done before. */
+  depends_on: number[];
+  /** What proves it. */
+  criterion: Criterion | null;
+  scope: Scope;
+  /** How many steps it may take, about. */
+  estimate: number | null;
+  /** What was observed on the way. */
+  notes: string[];
+  /** The work that it is a part of. */
+  work_id: string | null;
+  /** Whether it stands in an approved plan: then only the plan changes it. */
+  planned: boolean;
 }
 
 /** Where a task stands. */
@@ -1083,6 +1262,8 @@ export interface TurnResponse {
   origin: string;
   tool_calls: number;
   approvals: PendingQuestion[];
+  /** What the answer claims and no call of the session knows. */
+  not_seen: string[];
 }
 
 /** A turn. */
@@ -1168,4 +1349,117 @@ export interface VersionResponse {
   standing: SkillApproval;
   decided_by: string;
   decided_at: string | null;
+}
+
+/** An undertaking of a session: a goal that is planned, carried out and proven. */
+export interface Work {
+  id: string;
+  session_id: string;
+  goal: string;
+  phase: WorkPhase;
+  /** Why it does not go on by itself; null while it does. */
+  pause: PauseReason | null;
+  /** What a person is asked or told about the pause. */
+  note: string;
+  policy: PlanPolicy;
+  scope: Scope;
+  /** What all its turns may use together, before anybody raised it. */
+  limits: Limits;
+  /** Whether a person is there to answer approvals. */
+  attended: boolean;
+  /** The approved plan; 0 while there is none. */
+  plan_version: number;
+  /** How many turns it has begun by itself. */
+  turns: number;
+  /** How often it was reviewed. */
+  rounds: number;
+  /** Turns in a row without progress. */
+  nudges: number;
+  /** Of the task states, changes and evidence when it last went on. */
+  progress: string;
+  /** How often it was found stuck since a person last looked. */
+  alerts: number;
+  /** How many calls it had made when it was found stuck last. */
+  alerted: number;
+  /** The newest evidence when a person last looked. */
+  looked: number;
+  /** Which of its turns has to find another way, with tools that only read; 0 for none. */
+  replan: number;
+  created_at: string;
+  updated_at: string;
+  ended_at: string | null;
+}
+
+/** A work with all that a person wants to see of it. */
+export interface WorkDetailsResponse {
+  work: Work;
+  tasks: Task[];
+  /** The oldest first. */
+  evidence: Evidence[];
+  /** Tasks whose evidence is older than a change of what it covers. */
+  stale: number[];
+  /** The versions of the plan, and the changes that were proposed. */
+  plans: Plan[];
+  budget: BudgetLine[];
+  /** What is left may take. */
+  forecast: Forecast;
+  /** What was written and reached outside the scope of the plan. */
+  drift: Drift;
+  /** How far it is, in words. */
+  summary: string;
+}
+
+/** Works, those changed last first. */
+export interface WorkList {
+  works: WorkResponse[];
+  /** How far each of them is, in words. */
+  summaries: string[];
+}
+
+/** Where a work stands. */
+export type WorkPhase = "planning" | "plan_ready" | "executing" | "reviewing" | "complete" | "abandoned";
+
+/** What became of a work. */
+export interface WorkReport {
+  /** As Markdown. */
+  report: string;
+}
+
+/** An undertaking of a session: a goal that is planned, carried out and proven. */
+export interface WorkResponse {
+  id: string;
+  session_id: string;
+  goal: string;
+  phase: WorkPhase;
+  /** Why it does not go on by itself; null while it does. */
+  pause: PauseReason | null;
+  /** What a person is asked or told about the pause. */
+  note: string;
+  policy: PlanPolicy;
+  scope: Scope;
+  /** What all its turns may use together, before anybody raised it. */
+  limits: Limits;
+  /** Whether a person is there to answer approvals. */
+  attended: boolean;
+  /** The approved plan; 0 while there is none. */
+  plan_version: number;
+  /** How many turns it has begun by itself. */
+  turns: number;
+  /** How often it was reviewed. */
+  rounds: number;
+  /** Turns in a row without progress. */
+  nudges: number;
+  /** Of the task states, changes and evidence when it last went on. */
+  progress: string;
+  /** How often it was found stuck since a person last looked. */
+  alerts: number;
+  /** How many calls it had made when it was found stuck last. */
+  alerted: number;
+  /** The newest evidence when a person last looked. */
+  looked: number;
+  /** Which of its turns has to find another way, with tools that only read; 0 for none. */
+  replan: number;
+  created_at: string;
+  updated_at: string;
+  ended_at: string | null;
 }

@@ -33,7 +33,8 @@ from long_running_agents.domain.memory import (
     Viewer,
 )
 from long_running_agents.domain.ports import Clock
-from long_running_agents.domain.session import SessionOrigin, SessionPreview, Task
+from long_running_agents.domain.session import SessionOrigin, SessionPreview
+from long_running_agents.domain.task import Task
 from long_running_agents.domain.turn import Terms, Turn, TurnStatus
 from long_running_agents.errors import NotConfigured, NotFound
 from long_running_agents.server.wire import ShownSession, WireResponse, derived

@@ -59,7 +59,7 @@ class TurnShape(derived(Turn, _TurnState, only=_ABOUT)):
 _EXAMPLE = """{"session_id": "my-session", "turn_id": "turn_01kag5v2m3x7q9f0t4bd",
   "status": "done", "text": "There are three files: …", "iterations": 2, "model": "openai:gpt-5",
   "usage": {"input_tokens": 812, "output_tokens": 64, "cost": 0.0021}, "mode": "bounded",
-  "approvals": []}"""
+  "approvals": [], "not_seen": []}"""
 
 
 class ChatResponse(_TurnState):
@@ -71,6 +71,8 @@ class ChatResponse(_TurnState):
     """done, waiting (for an approval), stopped or limited."""
     model: str
     approvals: list[PendingQuestion]
+    not_seen: list[str]
+    """What the answer claims and no call of the session knows."""
 
 
 class TurnResponse(TurnShape):
@@ -82,12 +84,18 @@ class TurnResponse(TurnShape):
     """queued, running, waiting (for an approval), done, failed, stopped, limited or steered."""
     model: str
     approvals: list[PendingQuestion]
+    not_seen: list[str]
+    """What the answer claims and no call of the session knows."""
 
 
 def _rest(rest: TurnRest) -> dict[str, object]:
     """What is known of a turn at rest beside the turn."""
-    answered = rest.closing.model if isinstance(rest.closing, TurnDone) else rest.turn.model
-    return {"model": answered or "", "approvals": rest.questions}
+    done = rest.closing if isinstance(rest.closing, TurnDone) else None
+    return {
+        "model": (rest.turn.model if done is None else done.model) or "",
+        "approvals": rest.questions,
+        "not_seen": [] if done is None else done.not_seen,
+    }
 
 
 Key = Annotated[str | None, Header(alias="Idempotency-Key", min_length=1, max_length=200)]

@@ -12,14 +12,8 @@ from long_running_agents.agent.transcript import TranscriptEntry
 from long_running_agents.domain.auth import Caller
 from long_running_agents.domain.compaction import ContextProbe, Fold
 from long_running_agents.domain.ids import SessionId, TurnId, new_id, shown
-from long_running_agents.domain.session import (
-    Mode,
-    SessionOrigin,
-    SessionPreview,
-    Task,
-    TaskStatus,
-    summary,
-)
+from long_running_agents.domain.session import Mode, SessionOrigin, SessionPreview
+from long_running_agents.domain.task import Task, TaskStatus, summary
 from long_running_agents.errors import UsageError
 from long_running_agents.server import http
 from long_running_agents.server.auth import Chatting, Reading

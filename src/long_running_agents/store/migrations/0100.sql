@@ -67,6 +67,23 @@ CREATE TABLE events (
 	FOREIGN KEY(turn_id) REFERENCES turns (id) ON DELETE CASCADE
 )
 
+CREATE TABLE evidence (
+	work_id VARCHAR NOT NULL,
+	number INTEGER NOT NULL,
+	task INTEGER NOT NULL,
+	turn INTEGER NOT NULL,
+	step INTEGER NOT NULL,
+	kind VARCHAR NOT NULL,
+	state VARCHAR NOT NULL,
+	"by" VARCHAR NOT NULL,
+	proof TEXT NOT NULL,
+	cause VARCHAR NOT NULL,
+	at BIGINT NOT NULL,
+	PRIMARY KEY (work_id, number),
+	UNIQUE (work_id, task, cause),
+	FOREIGN KEY(work_id) REFERENCES works (id) ON DELETE CASCADE
+)
+
 CREATE TABLE file_origins (
 	owner VARCHAR NOT NULL,
 	digest VARCHAR NOT NULL,
@@ -250,6 +267,20 @@ CREATE TABLE pictures (
 	FOREIGN KEY(session_id) REFERENCES sessions (id) ON DELETE CASCADE
 )
 
+CREATE TABLE plans (
+	work_id VARCHAR NOT NULL,
+	number INTEGER NOT NULL,
+	version INTEGER NOT NULL,
+	state VARCHAR NOT NULL,
+	"by" VARCHAR NOT NULL,
+	tasks TEXT NOT NULL,
+	reason TEXT NOT NULL,
+	frozen TEXT NOT NULL,
+	at BIGINT NOT NULL,
+	PRIMARY KEY (work_id, number),
+	FOREIGN KEY(work_id) REFERENCES works (id) ON DELETE CASCADE
+)
+
 CREATE TABLE raises (
 	owner VARCHAR NOT NULL,
 	scope VARCHAR NOT NULL,
@@ -373,6 +404,13 @@ CREATE TABLE tasks (
 	made_by VARCHAR,
 	created_at BIGINT NOT NULL,
 	updated_at BIGINT NOT NULL,
+	depends_on TEXT DEFAULT '[]' NOT NULL,
+	notes TEXT DEFAULT '[]' NOT NULL,
+	scope TEXT DEFAULT '{}' NOT NULL,
+	criterion TEXT,
+	estimate INTEGER,
+	work_id VARCHAR,
+	planned BOOLEAN DEFAULT '0' NOT NULL,
 	PRIMARY KEY (session_id, number),
 	UNIQUE (session_id, made_by),
 	FOREIGN KEY(session_id) REFERENCES sessions (id) ON DELETE CASCADE
@@ -435,6 +473,7 @@ CREATE TABLE turns (
 	mode VARCHAR DEFAULT 'bounded' NOT NULL,
 	client_tools TEXT,
 	steer BOOLEAN DEFAULT '0' NOT NULL,
+	work_id VARCHAR,
 	PRIMARY KEY (id),
 	UNIQUE (session_id, number),
 	FOREIGN KEY(session_id) REFERENCES sessions (id) ON DELETE CASCADE
@@ -457,6 +496,37 @@ CREATE TABLE usage (
 	owner VARCHAR DEFAULT 'me' NOT NULL,
 	PRIMARY KEY (id),
 	UNIQUE (turn_id, step)
+)
+
+CREATE TABLE works (
+	id VARCHAR NOT NULL,
+	session_id VARCHAR NOT NULL,
+	owner VARCHAR NOT NULL,
+	goal TEXT NOT NULL,
+	note TEXT NOT NULL,
+	phase VARCHAR NOT NULL,
+	policy VARCHAR NOT NULL,
+	progress VARCHAR NOT NULL,
+	pause VARCHAR,
+	scope TEXT NOT NULL,
+	steps BIGINT,
+	tokens BIGINT,
+	cost BIGINT,
+	seconds FLOAT,
+	attended BOOLEAN NOT NULL,
+	plan_version INTEGER NOT NULL,
+	turns INTEGER NOT NULL,
+	rounds INTEGER NOT NULL,
+	nudges INTEGER NOT NULL,
+	alerts INTEGER NOT NULL,
+	alerted INTEGER NOT NULL,
+	looked INTEGER NOT NULL,
+	replan INTEGER NOT NULL,
+	created_at BIGINT NOT NULL,
+	updated_at BIGINT NOT NULL,
+	ended_at BIGINT,
+	PRIMARY KEY (id),
+	FOREIGN KEY(session_id) REFERENCES sessions (id) ON DELETE CASCADE
 )
 
 CREATE INDEX approvals_by_session ON approvals (session_id, state)
@@ -511,8 +581,14 @@ CREATE INDEX tool_calls_by_session ON tool_calls (session_id, state)
 
 CREATE INDEX turns_by_status ON turns (status, session_id, number)
 
+CREATE INDEX turns_by_work ON turns (work_id)
+
 CREATE INDEX usage_by_owner ON usage (owner, at)
 
 CREATE INDEX usage_by_session ON usage (session_id)
 
 CREATE INDEX usage_by_time ON usage (at)
+
+CREATE INDEX works_by_owner ON works (owner, updated_at)
+
+CREATE INDEX works_by_session ON works (session_id)

@@ -24,6 +24,7 @@ export const FILTERS: readonly { id: string; title: string; types: readonly stri
   { id: "said", title: "Messages and answers", types: ["message", "text"] },
   { id: "calls", title: "Tool calls", types: ["tool_call", "tool_result"] },
   { id: "questions", title: "Approvals", types: ["approval_request", "approval_resolved"] },
+  { id: "work", title: "Deep work", types: ["work_phase", "plan_ready", "evidence", "stuck"] },
   { id: "trouble", title: "Errors", types: ["error", "limit", "stopped", "model_fallback", "prompt_truncated"] },
 ];
 

@@ -5,6 +5,7 @@ import type { Tone } from "../../parts/tag";
 import { plain } from "../../parts/words";
 import { tokens } from "../../parts/amount";
 import { tightWords } from "../../parts/budget";
+import { evidenceTone, instruction, phaseNews } from "../../parts/work_words";
 import type { Event, TurnDone } from "../../wire/events";
 
 /** An event, ready to be drawn. */
@@ -26,6 +27,7 @@ function short(text: string): string {
 export function toldOf(event: Event): Told {
   switch (event.type) {
     case "message":
+      if (event.origin === "work") return { icon: "work", what: "Work", more: short(instruction(event.content)) };
       return { icon: "user", what: "Message", more: short(event.content) };
     case "resumed":
       return { icon: "retry", what: "Resumed", more: event.attempt > 1 ? `attempt ${event.attempt}` : "" };
@@ -68,6 +70,16 @@ export function toldOf(event: Event): Told {
       return { icon: "spark", what: `Skill ${event.name} ${event.change}`, more: short(event.note) };
     case "budget":
       return { icon: "usage", what: "Budget", more: tightWords(event), tone: "warn" };
+    case "work_phase":
+      return { icon: "work", what: phaseNews(event) || "Deep work: the plan is ready", more: short(event.note), ...(event.pause && { tone: "warn" as const }) };
+    case "plan_ready":
+      return { icon: "work", what: event.reason ? "Change of the plan proposed" : `Plan v${event.version} waits for approval`, more: short(event.reason || event.forecast), tone: "warn" };
+    case "evidence": {
+      const tone = evidenceTone(event.state);
+      return { icon: event.state === "refuted" ? "warning" : "check", what: `Task #${event.task} ${event.state}`, more: short(event.proof), ...(tone && { tone }) };
+    }
+    case "stuck":
+      return { icon: "warning", what: "The work goes in circles", more: short(event.detail), tone: "warn" };
     case "done":
       return { icon: "check", what: "Done", more: spent(event), tone: "good" };
     case "stopped":

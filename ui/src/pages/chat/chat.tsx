@@ -87,6 +87,7 @@ function Opened({ id, known, onSide, onChange }: Shape) {
     }
   }, [known, session.ready.value, view.last > 0]);
   const model = view.model || told?.model || status.value?.model || "";
+  const mode = told?.mode ?? "bounded";
   const title = view.title ?? told?.title ?? "New session";
   const choose = async (name: string) => {
     const path = `/api/sessions/${encodeURIComponent(id)}`;
@@ -121,7 +122,7 @@ function Opened({ id, known, onSide, onChange }: Shape) {
     </>
   );
   useHead(title, more, [model, panel, waiting, told, hasTasks, view.progress, session]);
-  const conversation = useMemo(() => <Conversation session={session} model={model} />, [session, model]);
+  const conversation = useMemo(() => <Conversation session={session} model={model} mode={mode} />, [session, model, mode]);
   return (
     <>
       {conversation}

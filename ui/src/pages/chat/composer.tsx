@@ -5,6 +5,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Button, IconButton } from "../../parts/button";
 import { Icon } from "../../parts/icon";
 import { tellFailure } from "../../parts/toast";
+import { DEEP } from "../../parts/work_words";
 import { partsOf, upload, withFiles } from "./attachments";
 import { draftOf, keepDraft } from "./drafts";
 
@@ -16,11 +17,16 @@ interface Shape {
   queued: number;
   /** What was not taken; it is written here again, and then it is empty. */
   returned: Signal<string>;
+  /** Whether the message is for deep work. */
+  deep: boolean;
+  /** Whether a work has not ended. */
+  working: boolean;
+  onDeep: (deep: boolean) => void;
   onSend: (text: string, steer: boolean) => void;
   onStop: () => void;
 }
 
-export function Composer({ session, busy, queued, returned, onSend, onStop }: Shape) {
+export function Composer({ session, busy, queued, returned, deep, working, onDeep, onSend, onStop }: Shape) {
   const [text, setText] = useState(() => draftOf(session));
   const [files, setFiles] = useState<readonly string[]>([]);
   const [uploading, setUploading] = useState(0);
@@ -105,6 +111,12 @@ export function Composer({ session, busy, queued, returned, onSend, onStop }: Sh
           if (pasted?.length) void attach(pasted);
         }}
       />
+      <label class="switch small">
+        <input type="checkbox" role="switch" checked={deep} onChange={(event) => onDeep(event.currentTarget.checked)} />
+        <span>
+          Deep work<span class="soft">: {working ? (deep ? "what you write is for the work" : "what you write is beside the work") : DEEP}</span>
+        </span>
+      </label>
       <div class="composer-foot">
         <IconButton icon="clip" label="Attach files" small onClick={() => picker.current?.click()} />
         <input

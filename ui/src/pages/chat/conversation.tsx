@@ -6,12 +6,13 @@ import { Failure } from "../../parts/failure";
 import { Icon } from "../../parts/icon";
 import { tellFailure } from "../../parts/toast";
 import { isWriting } from "../../shell/keys";
-import { active, isEnded, latest } from "../../state/log";
+import { active, isEnded, latest, openWork } from "../../state/log";
 import { sessionOf, type OpenSession } from "../../state/session";
 import type { Turn, View } from "../../state/view";
 import { actsOf } from "./acts";
 import { Begin } from "./begin";
 import { Composer } from "./composer";
+import { PlanQuestion, WorkHint } from "./deep_work";
 import { NoticeLine } from "./items";
 import { Scroller } from "./scroller";
 import { TurnView } from "./turn";
@@ -30,14 +31,27 @@ export function useSession(id: string): OpenSession {
   return session;
 }
 
-export function Conversation({ session, model }: { session: OpenSession; model: string }) {
+interface Shape {
+  session: OpenSession;
+  model: string;
+  /** How far the session goes on its own, unless a message says so. */
+  mode: string;
+}
+
+export function Conversation({ session, model, mode }: Shape) {
   const view = session.view.value;
+  const work = openWork(view);
+  // What somebody chose holds until a work begins or ends.
+  const [wanted, setWanted] = useState<boolean | null>(null);
+  useEffect(() => setWanted(null), [work?.id]);
+  const deep = wanted ?? (work !== null || (view.mode ?? mode) === "deep_work");
+  const say = (text: string, steer = false) => session.say(text, deep ? "deep_work" : "bounded", steer);
   const running = active(view);
   const busy = running !== null || session.sent.value.length > 0;
   useEscape(() => running && session.stop());
   return (
     <section class="conversation" aria-label="Conversation">
-      <Body session={session} view={view} model={model} />
+      <Body session={session} view={view} model={model} onSay={say} />
       <div class="composer-place">
         {session.link.value === "waiting" && (
           <p class="composer-link small" role="status">
@@ -45,12 +59,16 @@ export function Conversation({ session, model }: { session: OpenSession; model: 
             Reconnecting. Messages you send are kept until then.
           </p>
         )}
+        {work?.pause && !view.plan && !running && <WorkHint work={work} />}
         <Composer
           session={session.id}
           busy={busy}
           queued={queued(view)}
           returned={session.returned}
-          onSend={(text, steer) => session.say(text, steer)}
+          deep={deep}
+          working={work !== null}
+          onDeep={setWanted}
+          onSend={say}
           onStop={() => session.stop()}
         />
       </div>
@@ -59,7 +77,7 @@ export function Conversation({ session, model }: { session: OpenSession; model: 
   );
 }
 
-function Body({ session, view, model }: { session: OpenSession; view: View; model: string }) {
+function Body({ session, view, model, onSay }: { session: OpenSession; view: View; model: string; onSay: (text: string) => void }) {
   if (session.error.value !== null) {
     return (
       <div class="conversation-state">
@@ -77,7 +95,7 @@ function Body({ session, view, model }: { session: OpenSession; view: View; mode
   if (session.empty.value) {
     return (
       <div class="conversation-state">
-        <Begin model={model} onSay={(text) => session.say(text)} />
+        <Begin model={model} onSay={onSay} />
       </div>
     );
   }
@@ -105,6 +123,7 @@ function Log({ session, view }: { session: OpenSession; view: View }) {
           <span class="soft small">Sending</span>
         </div>
       ))}
+      {view.plan && !active(view) && session.sent.value.length === 0 && <PlanQuestion plan={view.plan} />}
     </Scroller>
   );
 }

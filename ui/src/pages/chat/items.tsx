@@ -48,6 +48,12 @@ export const NoticeLine = memo(function NoticeLine({ item }: { item: Notice }) {
       <span>
         {item.title}
         {item.text && <span class="soft">. {item.text}</span>}
+        {item.work && (
+          <>
+            {" "}
+            <a href={href("work", item.work)}>Show the work</a>
+          </>
+        )}
       </span>
     </p>
   );

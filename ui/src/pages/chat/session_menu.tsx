@@ -25,11 +25,6 @@ const path = (session: SessionResponse) => `/api/sessions/${encodeURIComponent(s
 export function sessionChoices(session: SessionResponse, onDo: (doing: Doing) => void): Choice[] {
   return [
     { label: "Rename", icon: "edit", onChoose: () => onDo({ what: "rename", session }) },
-    {
-      label: session.mode === "deep_work" ? "Normal mode" : "Deep work mode (more steps without asking)",
-      icon: "activity",
-      onChoose: () => void setMode(session),
-    },
     { label: "What the agent sees", icon: "context", onChoose: () => go("context", session.id) },
     { label: "Fork", icon: "fork", onChoose: () => void fork(session) },
     { label: "Export as Markdown", icon: "download", onChoose: () => takeOut(session, "md") },
@@ -37,15 +32,6 @@ export function sessionChoices(session: SessionResponse, onDo: (doing: Doing) =>
     { label: "Clear context", icon: "spark", onChoose: () => onDo({ what: "clear", session }) },
     { label: "Delete", icon: "trash", danger: true, onChoose: () => onDo({ what: "delete", session }) },
   ];
-}
-
-async function setMode(session: SessionResponse): Promise<void> {
-  const mode = session.mode === "deep_work" ? "bounded" : "deep_work";
-  try {
-    await api.patch(path(session), { mode });
-  } catch (error) {
-    tellFailure(error);
-  }
 }
 
 async function fork(session: SessionResponse): Promise<void> {

@@ -28,7 +28,8 @@ export function TaskPanel({ tasks, summary, onClose }: Shape) {
   );
 }
 
-function Branch({ nodes }: { nodes: readonly Node[] }) {
+/** Tasks below one another. */
+export function Branch({ nodes }: { nodes: readonly Node[] }) {
   return (
     <ul class="branch">
       {nodes.map(({ task, parts }) => {

@@ -12,15 +12,17 @@ import { memo } from "../../parts/memo";
 import { duration } from "../../parts/moment";
 import { Time } from "../../parts/time";
 import { tell } from "../../parts/toast";
+import { instruction } from "../../parts/work_words";
 import { href } from "../../router";
 import { isEnded } from "../../state/log";
 import { nextWords } from "../../state/turn";
 import type { OpenSession } from "../../state/session";
 import type { Item, Turn } from "../../state/view";
-import { useWork } from "../../state/work";
+import { useAction } from "../../state/action";
 import { ApiFailure } from "../../wire/api";
 import type { Acts } from "./acts";
 import { CallCard } from "./call";
+import { CheckedLine, WorkPrompt } from "./deep_work";
 import { NoticeLine, Recalled, TaskLine } from "./items";
 import { Prompt, SaidBetween } from "./prompt";
 
@@ -37,8 +39,8 @@ interface Shown {
 
 export const TurnView = memo(function TurnView({ turn, last, session, acts }: Shown) {
   return (
-    <article class="turn" aria-label={`Turn: ${turn.prompt.slice(0, 80)}`} data-turn={turn.id}>
-      <Prompt turn={turn} acts={acts} />
+    <article class="turn" aria-label={`Turn: ${instruction(turn.prompt).slice(0, 80)}`} data-turn={turn.id}>
+      {turn.origin === "work" ? <WorkPrompt turn={turn} /> : <Prompt turn={turn} acts={acts} />}
       <Items turn={turn} session={session} />
       <End turn={turn} last={last} session={session} acts={acts} />
       <Foot turn={turn} acts={acts} />
@@ -82,19 +84,28 @@ const ItemView = memo(function ItemView({ item, session, live }: { item: Item; s
       return <TaskLine item={item} />;
     case "notice":
       return <NoticeLine item={item} />;
+    case "checked":
+      return <CheckedLine item={item} />;
     case "said":
       return <SaidBetween item={item} />;
   }
 });
 
+/** A limit that is a work's own, or a work that does not get on. */
+const OF_WORK = /^(work_|stuck$|refuted$)/;
+
 function End({ turn, last, session, acts }: Shown) {
   const { ending } = turn;
-  if (!ending || ending.kind === "done") return null;
+  if (!ending) return null;
+  if (ending.kind === "done") return ending.notSeen.length > 0 ? <NotSeen claims={ending.notSeen} /> : null;
   if (ending.kind === "failed") {
     const failure = new ApiFailure(ending.code, ending.message, ending.hint, 0);
     return last ? <Failure error={failure} onRetry={() => session.retry()} /> : <Failure error={failure} />;
   }
-  const shared = ending.kind === "limited" ? sharedBy(ending.limit) : null;
+  const limit = ending.kind === "limited" ? ending.limit : "";
+  const shared = sharedBy(limit);
+  // The work pauses with it, and says there how it goes on.
+  if (OF_WORK.test(limit)) return <p class="aside kept">{ending.kind === "limited" && ending.text}</p>;
   return (
     <div class="ending">
       {ending.kind === "stopped" ? <p>Stopped.</p> : <p class="ending-text">{ending.text}</p>}
@@ -106,15 +117,25 @@ function End({ turn, last, session, acts }: Shown) {
         )}
         {last && shared && <Raise scope={shared} acts={acts} />}
         {shared && <a href={href("usage", session.id)}>Show budget</a>}
-        {ending.kind === "limited" && !shared && <a href={href("settings", "config")}>Change limits</a>}
+        {limit && !shared && <a href={href("settings", "config")}>Change limits</a>}
       </div>
     </div>
   );
 }
 
+/** What the answer above claims, and no call shows. */
+function NotSeen({ claims }: { claims: readonly string[] }) {
+  return (
+    <p class="aside aside-line aside-warning not-seen" title="No tool call of this session knows these.">
+      <Icon name="warning" />
+      <span>Not seen: {claims.join(", ")}</span>
+    </p>
+  );
+}
+
 /** Another attempt alone would end at the same limit. */
 function Raise({ scope, acts }: { scope: Shared; acts: Acts }) {
-  const { busy, run } = useWork();
+  const { busy, run } = useAction();
   return (
     <Button
       small
@@ -137,7 +158,7 @@ function Foot({ turn, acts }: { turn: Turn; acts: Acts }) {
       {answer && (
         <IconButton icon="copy" label="Copy the answer" small onClick={() => void copy(answer)} />
       )}
-      {answer && (
+      {answer && turn.origin !== "work" && (
         <IconButton icon="retry" label="Regenerate this answer in a new session" small onClick={() => acts.askAgain(turn, turn.prompt)} />
       )}
       <IconButton icon="fork" label="Fork: continue from here in a new session" small onClick={() => acts.fork(turn)} />

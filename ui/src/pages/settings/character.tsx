@@ -7,7 +7,7 @@ import { Failure } from "../../parts/failure";
 import { TextArea } from "../../parts/field";
 import { tell } from "../../parts/toast";
 import { useAsked } from "../../state/asked";
-import { useWork } from "../../state/work";
+import { useAction } from "../../state/action";
 import { api, fileAddress } from "../../wire/api";
 import type { FileList } from "../../wire/responses";
 
@@ -37,7 +37,7 @@ async function read(path: string, signal: AbortSignal): Promise<string> {
 function Editor({ path, title, words }: { path: string; title: string; words: string }) {
   const { answer, error, again } = useAsked((signal) => read(path, signal), [path]);
   const [text, setText] = useState<string | null>(null);
-  const work = useWork();
+  const work = useAction();
   if (error) return <Failure error={error} onRetry={again} />;
   if (answer === null) return <Loading />;
   const save = async () => {

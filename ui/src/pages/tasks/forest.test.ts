@@ -6,7 +6,8 @@ const AT = "2026-11-16T09:00:00Z";
 const LATER = "2026-11-16T10:00:00Z";
 
 function task(session_id: string, number: number, status: TaskStatus, parent: number | null = null, updated_at = AT): TaskResponse {
-  return { session_id, number, title: `${number}`, description: "", status, parent, result: "", created_at: AT, updated_at };
+  const none = { description: "", result: "", depends_on: [], criterion: null, scope: { paths: [], hosts: [] }, estimate: null, notes: [], work_id: null, planned: false };
+  return { ...none, session_id, number, title: `${number}`, status, parent, created_at: AT, updated_at };
 }
 
 test("the session whose tasks changed last stands first", () => {

@@ -1,17 +1,14 @@
 /** The budget: a bar for each limit, and the way to raise it. */
 
 import { useState } from "preact/hooks";
-import { heldWords, raisedWords, raiseOf, resourceOf, shareOf, usedWords, whose, type Shared } from "../../parts/budget";
+import { raisedWords, whose, type Shared } from "../../parts/budget";
+import { BudgetBars, RaiseDialog } from "../../parts/budget_bars";
 import { Button } from "../../parts/button";
 import { Card } from "../../parts/card";
-import { Dialog } from "../../parts/dialog";
 import { Failure } from "../../parts/failure";
-import { Field } from "../../parts/field";
-import { Meter } from "../../parts/meter";
 import { tell } from "../../parts/toast";
 import { useAsked, type Asked } from "../../state/asked";
 import { useFresh } from "../../state/fresh";
-import { useWork } from "../../state/work";
 import { api } from "../../wire/api";
 import type { BudgetResponse, LineResponse, TurnList } from "../../wire/responses";
 
@@ -45,16 +42,23 @@ export function Budget({ asked, session }: { asked: Asked<BudgetResponse>; sessi
         ))}
       </div>
       {raising && (
-        <Raise
-          scope={raising}
+        <RaiseDialog
+          title={`Raise ${whose(raising)} limits`}
+          hint={`Leave all fields empty to add the amounts from the settings once more.${raising === "day" ? " It counts for today only." : ""}`}
+          action="Raise"
           lines={linesOf(raising)}
-          session={raising === "session" ? session : null}
-          onDone={again}
+          onRaise={(more) => raise(raising === "session" ? session : null, more).then(again)}
           onClose={() => setRaising(null)}
         />
       )}
     </Card>
   );
+}
+
+/** Raise the limits of a session, or those of today for null. */
+async function raise(session: string | null, more: Record<string, number>): Promise<void> {
+  const { turns } = await api.post<TurnList>("/api/budget", { session_id: session, ...more });
+  tell(raisedWords(turns.length));
 }
 
 function Unlimited() {
@@ -76,82 +80,7 @@ function Bars({ scope, lines, onRaise }: { scope: Shared; lines: readonly LineRe
           Raise
         </Button>
       </header>
-      <ul>
-        {lines.map((line) => (
-          <li key={line.resource}>
-            <Bar line={line} />
-          </li>
-        ))}
-      </ul>
+      <BudgetBars lines={lines} />
     </section>
-  );
-}
-
-function Bar({ line }: { line: LineResponse }) {
-  const { title } = resourceOf(line.resource);
-  const count = (amount: number) => amount.toLocaleString("en");
-  const held = heldWords(line);
-  return (
-    <>
-      <span>{title}</span>
-      <Meter label={usedWords(line)} title={`${title}: ${count(line.spent)} of ${count(line.limit)} used`} value={shareOf(line)} most={1} />
-      {held && <span class="budget-held soft small">{held}</span>}
-    </>
-  );
-}
-
-interface Raising {
-  scope: Shared;
-  lines: readonly LineResponse[];
-  /** The session whose limits are raised; null for those of today. */
-  session: string | null;
-  onDone: () => void;
-  onClose: () => void;
-}
-
-function Raise({ scope, lines, session, onDone, onClose }: Raising) {
-  const [typed, setTyped] = useState<Readonly<Record<string, string>>>({});
-  const { busy, error, run } = useWork();
-  const send = async () => {
-    const { turns } = await api.post<TurnList>("/api/budget", { session_id: session, ...raiseOf(typed) });
-    tell(raisedWords(turns.length));
-    onDone();
-    onClose();
-  };
-  const sent = (event: Event) => {
-    event.preventDefault();
-    void run(send);
-  };
-  return (
-    <Dialog title={`Raise ${whose(scope)} limits`} onClose={onClose}>
-      <form class="stack" onSubmit={sent}>
-        <p class="soft">
-          How much more may be used? Leave all fields empty to add the amounts from the settings once more.
-          {scope === "day" && " It counts for today only."}
-        </p>
-        {lines.map((line) => {
-          const { unit, least, whole } = resourceOf(line.resource);
-          return (
-            <Field
-              key={line.resource}
-              label={`More ${unit}`}
-              type="number"
-              min={least}
-              step={whole ? 1 : "any"}
-              value={typed[line.resource] ?? ""}
-              onInput={(text) => setTyped({ ...typed, [line.resource]: text })}
-              hint={`${usedWords(line)}.`}
-            />
-          );
-        })}
-        {error !== null && <Failure error={error} />}
-        <div class="dialog-foot">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button kind="main" type="submit" disabled={busy}>
-            Raise
-          </Button>
-        </div>
-      </form>
-    </Dialog>
   );
 }

@@ -1,1 +1,1 @@
-import{B as e,tt as t}from"./index.js";var n=250;function r(r,i){t(()=>{let t=0,a=e(e=>{r.has(e.type)&&(clearTimeout(t),t=window.setTimeout(i,n))});return()=>{clearTimeout(t),a()}},[i])}export{r as t};
+import{Q as e,pt as t}from"./index.js";var n=250;function r(r,i,a){t(()=>{let t=0,o=e(e=>{r.has(e.type)&&(a!==void 0&&`session_id`in e&&e.session_id!==a||(clearTimeout(t),t=window.setTimeout(i,n)))});return()=>{clearTimeout(t),o()}},[i,a])}export{r as t};

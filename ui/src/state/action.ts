@@ -2,21 +2,21 @@
 
 import { useCallback, useState } from "preact/hooks";
 
-interface Work {
+interface Action {
   busy: boolean;
   error: unknown;
-  run: (work: () => Promise<unknown>) => Promise<void>;
+  run: (does: () => Promise<unknown>) => Promise<void>;
 }
 
-/** One piece of work at a time, such as a form that is sent. */
-export function useWork(): Work {
+/** One thing at a time, such as a form that is sent. */
+export function useAction(): Action {
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>(null);
-  const run = useCallback(async (work: () => Promise<unknown>) => {
+  const run = useCallback(async (does: () => Promise<unknown>) => {
     setBusy(true);
     setError(null);
     try {
-      await work();
+      await does();
     } catch (failure) {
       setError(failure);
     }
