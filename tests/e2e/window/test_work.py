@@ -59,8 +59,9 @@ def test_a_plan_is_changed_and_approved_in_the_chat(lake, size):
     assert said == ["Report on the herons", "Only the grey one, please."]
     expect(page.locator(".work-prompt")).to_have_count(2)
     expect(page.locator(".work-prompt").first).to_contain_text("Work")
-    page.locator("summary:has-text(' checked')").last.click()
-    expect(page.locator("details[open]").last).to_contain_text("verified")
+    # Each task is told of in the turn in which it was looked at.
+    page.locator("summary:has-text('1 verified')").click()
+    expect(page.locator("details[open]")).to_contain_text("verified herons.md")
     assert_usable(page)
 
 
