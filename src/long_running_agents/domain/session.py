@@ -30,6 +30,8 @@ class SessionOrigin(StrEnum):
     """Another program, over OpenAI's protocols."""
     MCP = "mcp"
     """Another program, over the Model Context Protocol."""
+    DELEGATE = "delegate"
+    """An agent that works for another one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +50,8 @@ class Session:
     owner: str = MINE
     origin: SessionOrigin = SessionOrigin.OWN
     """Through what it came to be: ours, or another program."""
+    agent: str | None = None
+    """The agent that it is held with, or None for the home's own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -88,6 +88,8 @@ class Terms:
     """What the session is named after, if it has no name yet; the message unless given."""
     steer: bool = False
     """Whether the message is for the turn that runs, if one does."""
+    agent: str | None = None
+    """Who answers from now on: an agent by name, ``name@version``, "auto", or "" for our own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,6 +124,8 @@ class Turn:
     """Whether its message is for the turn that runs, at its next step."""
     work_id: WorkId | None = None
     """The work that it is a part of."""
+    agent: str = ""
+    """The agent and version that it is run with, as in ``coder@2``; empty for the home's own."""
     after: int = field(default=0, compare=False)
     """The session's last event before the turn's own, for whoever has just begun it; else 0."""
 

@@ -136,6 +136,8 @@ sessions = _table(
     # last one for which a fold stands because a person wanted it so.
     *_required(Integer, "cleared", "compacted", default="0"),
     Column("origin", String, nullable=False, server_default="own"),
+    # The agent whose turns these are; null for the home's own.
+    Column("agent", String),
     Index("sessions_by_update", "updated_at"),
     Index("sessions_by_owner", "owner", "updated_at"),
 )
@@ -166,9 +168,12 @@ turns = _table(
     Column("steer", Boolean, nullable=False, server_default="0"),
     # The work that it is a part of.
     Column("work_id", String),
+    # The agent and its version; empty for the home's own.
+    Column("agent", String, nullable=False, server_default=""),
     UniqueConstraint("session_id", "number"),
     Index("turns_by_status", "status", "session_id", "number"),
     Index("turns_by_work", "work_id"),
+    Index("turns_by_agent", "owner", "agent", "created_at"),
 )
 
 pictures = _table(
@@ -387,6 +392,42 @@ evidence = _table(
     Column("cause", String, nullable=False),
     Column("at", Moment, nullable=False),
     UniqueConstraint("work_id", "task", "cause"),
+)
+
+agents = _table(
+    "agents",
+    *_keys("owner", "name"),
+    Column("version", Integer, primary_key=True, autoincrement=False),
+    *_required(String, "stage", "digest", "origin"),
+    # What it is, and what an import left out, as JSON.
+    *_required(Text, "body", "warnings"),
+    # Grows with every change of an owner's agents: an index of them is known to be old.
+    Column("revision", Integer, nullable=False),
+    Column("created_at", Moment, nullable=False),
+    Index("agents_by_stage", "owner", "stage", "name"),
+    Index("agents_by_revision", "owner", "revision"),
+)
+
+agent_examples = _table(
+    "agent_examples",
+    # What people said and for which agent it was: versions never change, and these are learned.
+    *_keys("owner", "agent", "text"),
+    Column("at", Moment, nullable=False),
+)
+
+delegations = _table(
+    "delegations",
+    # The delegate's turn; its id is made of the parent's turn, the call and the place.
+    _turn_column(primary_key=True),
+    _reference("parent_id", "turns"),
+    Column("call_id", String, nullable=False),
+    *_required(Integer, "place", "depth", "parallel"),
+    Column("background", Boolean, nullable=False),
+    # What it did, as JSON; null until it has ended.
+    Column("receipt", Text),
+    Column("created_at", Moment, nullable=False),
+    Column("ended_at", Moment),
+    UniqueConstraint("parent_id", "call_id", "place"),
 )
 
 rules = _table(

@@ -1,3 +1,25 @@
+CREATE TABLE agent_examples (
+	owner VARCHAR NOT NULL,
+	agent VARCHAR NOT NULL,
+	text VARCHAR NOT NULL,
+	at BIGINT NOT NULL,
+	PRIMARY KEY (owner, agent, text)
+)
+
+CREATE TABLE agents (
+	owner VARCHAR NOT NULL,
+	name VARCHAR NOT NULL,
+	version INTEGER NOT NULL,
+	stage VARCHAR NOT NULL,
+	digest VARCHAR NOT NULL,
+	origin VARCHAR NOT NULL,
+	body TEXT NOT NULL,
+	warnings TEXT NOT NULL,
+	revision INTEGER NOT NULL,
+	created_at BIGINT NOT NULL,
+	PRIMARY KEY (owner, name, version)
+)
+
 CREATE TABLE approvals (
 	id VARCHAR NOT NULL,
 	session_id VARCHAR NOT NULL,
@@ -53,6 +75,23 @@ CREATE TABLE decisions (
 	why TEXT NOT NULL,
 	who VARCHAR NOT NULL,
 	PRIMARY KEY (id)
+)
+
+CREATE TABLE delegations (
+	turn_id VARCHAR NOT NULL,
+	parent_id VARCHAR NOT NULL,
+	call_id VARCHAR NOT NULL,
+	place INTEGER NOT NULL,
+	depth INTEGER NOT NULL,
+	parallel INTEGER NOT NULL,
+	background BOOLEAN NOT NULL,
+	receipt TEXT,
+	created_at BIGINT NOT NULL,
+	ended_at BIGINT,
+	PRIMARY KEY (turn_id),
+	UNIQUE (parent_id, call_id, place),
+	FOREIGN KEY(turn_id) REFERENCES turns (id) ON DELETE CASCADE,
+	FOREIGN KEY(parent_id) REFERENCES turns (id) ON DELETE CASCADE
 )
 
 CREATE TABLE events (
@@ -335,6 +374,7 @@ CREATE TABLE sessions (
 	cleared INTEGER DEFAULT '0' NOT NULL,
 	compacted INTEGER DEFAULT '0' NOT NULL,
 	origin VARCHAR DEFAULT 'own' NOT NULL,
+	agent VARCHAR,
 	PRIMARY KEY (id)
 )
 
@@ -474,6 +514,7 @@ CREATE TABLE turns (
 	client_tools TEXT,
 	steer BOOLEAN DEFAULT '0' NOT NULL,
 	work_id VARCHAR,
+	agent VARCHAR DEFAULT '' NOT NULL,
 	PRIMARY KEY (id),
 	UNIQUE (session_id, number),
 	FOREIGN KEY(session_id) REFERENCES sessions (id) ON DELETE CASCADE
@@ -529,6 +570,10 @@ CREATE TABLE works (
 	FOREIGN KEY(session_id) REFERENCES sessions (id) ON DELETE CASCADE
 )
 
+CREATE INDEX agents_by_revision ON agents (owner, revision)
+
+CREATE INDEX agents_by_stage ON agents (owner, stage, name)
+
 CREATE INDEX approvals_by_session ON approvals (session_id, state)
 
 CREATE INDEX decisions_by_session ON decisions (session_id)
@@ -578,6 +623,8 @@ CREATE INDEX skill_versions_by_call ON skill_versions (turn_id, call_id)
 CREATE INDEX taints_by_session ON taints (session_id)
 
 CREATE INDEX tool_calls_by_session ON tool_calls (session_id, state)
+
+CREATE INDEX turns_by_agent ON turns (owner, agent, created_at)
 
 CREATE INDEX turns_by_status ON turns (status, session_id, number)
 

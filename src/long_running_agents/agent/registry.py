@@ -1,0 +1,203 @@
+"""The registry of agents: versions are saved, published and retired, and found by name."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
+
+from long_running_agents.domain.agent import (
+    AgentDraft,
+    AgentPolicy,
+    AgentSpec,
+    AgentStage,
+    ToolChoice,
+    WorkspaceMode,
+    as_draft,
+    label_parts,
+    said_by,
+)
+from long_running_agents.domain.ports import Clock
+from long_running_agents.domain.session import MINE
+from long_running_agents.errors import NotFound, UsageError
+from long_running_agents.store import agents
+from long_running_agents.store.database import Database, Transaction
+
+T = TypeVar("T")
+
+BUILT_IN_ORIGIN = "built-in"
+_READING = ("list_files", "read_file", "search_files", "data_view", "search_memory")
+BUILT_IN = (
+    AgentDraft(
+        name="coder",
+        description="Writes, changes, runs and debugs code and tests in the workspace.",
+        instructions=(
+            "You are a careful programmer. Read before you write, make the smallest change that"
+            " does the job, run it, and report what you ran and what came out."
+        ),
+        capabilities=("code",),
+        examples=(
+            "Write a Python script that renames my photos by date.",
+            "Fix the failing test in this project.",
+            "Why does this function raise a KeyError?",
+            "Refactor the parser into smaller functions.",
+        ),
+    ),
+    AgentDraft(
+        name="researcher",
+        description="Finds out facts: searches the web and files, compares sources, cites them.",
+        instructions=(
+            "You are a researcher. Look things up instead of guessing, compare at least two"
+            " sources where you can, name them, and say what stays uncertain."
+        ),
+        capabilities=("research", "web"),
+        examples=(
+            "What are the newest findings about sleep and memory?",
+            "Compare the prices of three hosting providers.",
+            "Find out who maintains this library, with sources.",
+        ),
+        tools=ToolChoice(allow=(*_READING, "web_search", "web_fetch", "read_result")),
+    ),
+    AgentDraft(
+        name="reviewer",
+        description="Reviews code, plans and texts, and reports what is wrong; changes nothing.",
+        instructions=(
+            "You review what others did. Look at the thing itself, not at what is said about it."
+            " Report each problem with its place, why it matters, and how to mend it."
+        ),
+        capabilities=("review",),
+        examples=(
+            "Review my changes before I commit them.",
+            "Is there anything wrong with this plan?",
+            "Look over this document for mistakes.",
+        ),
+        policy=AgentPolicy(workspace=WorkspaceMode.READ_ONLY),
+    ),
+)
+"""What every home has; somebody who publishes another agent of such a name uses that one."""
+
+
+@dataclass(frozen=True, slots=True)
+class AgentService:
+    """An owner's agents."""
+
+    database: Database
+    clock: Clock
+    owner: str = MINE
+    _ready: set[str] = field(default_factory=set[str])
+    """The owners who have what is built in."""
+
+    def of(self, owner: str) -> "AgentService":
+        """The same service for somebody else's agents."""
+        return replace(self, owner=owner)
+
+    async def every(self) -> Sequence[AgentSpec]:
+        """Of each agent the version in use, or else the newest, by name."""
+        return await self._read(lambda tx: agents.every(tx, self.owner))
+
+    async def get(self, name: str, version: int | None = None) -> AgentSpec:
+        """One version: a given one, or the one in use, or the newest."""
+        label = name if version is None else f"{name}@{version}"
+        bare, number = label_parts(label)
+
+        def work(tx: Transaction) -> AgentSpec:
+            found = agents.find(tx, self.owner, label)
+            if found is None and number is None:
+                found = next(iter(agents.history(tx, self.owner, bare)), None)
+            return found or agents.get(tx, self.owner, label)
+
+        return await self._read(work)
+
+    async def history(self, name: str) -> Sequence[AgentSpec]:
+        """All versions of an agent, the newest first."""
+
+        def work(tx: Transaction) -> list[AgentSpec]:
+            if not (found := agents.history(tx, self.owner, name)):
+                raise NotFound(f"No agent {name!r}.", hint="'lra agents list' shows the agents.")
+            return found
+
+        return await self._read(work)
+
+    async def save(
+        self,
+        agent: AgentDraft | Mapping[str, Any],
+        *,
+        origin: str = "person",
+        warnings: Sequence[str] = (),
+    ) -> AgentSpec:
+        """Store a draft as the next version; it is used when a person publishes it.
+
+        Raises:
+            UsageError: It makes no sense.
+        """
+        draft = agent if isinstance(agent, AgentDraft) else as_draft(agent)
+        spec = self._version(draft, origin, warnings)
+        return await self._write(lambda tx: agents.add(tx, spec))
+
+    def _version(self, draft: AgentDraft, origin: str, warnings: Sequence[str] = ()) -> AgentSpec:
+        return AgentSpec(
+            **said_by(draft),
+            version=0,
+            stage=AgentStage.DRAFT,
+            origin=origin,
+            warnings=tuple(warnings),
+            created_at=self.clock.now(),
+            owner=self.owner,
+        )
+
+    async def publish(self, name: str, version: int | None = None) -> AgentSpec:
+        """Use a version, the newest unless one is given; the one before is retired."""
+        chosen = version or (await self.history(name))[0].version
+        label = f"{name}@{chosen}"
+        return await self._write(lambda tx: agents.publish(tx, agents.get(tx, self.owner, label)))
+
+    async def retire(self, name: str) -> AgentSpec:
+        """Use an agent no more; turns that run keep their version."""
+
+        def work(tx: Transaction) -> AgentSpec:
+            return agents.retire(tx, self.owner, name) or agents.get(tx, self.owner, name)
+
+        return await self._write(work)
+
+    async def learn(self, name: str, text: str) -> AgentSpec:
+        """Note that what somebody said is for this agent: the router knows it from now on."""
+        if not text.strip():
+            raise UsageError("There is nothing to learn from.", hint="Give the sentence.")
+
+        def work(tx: Transaction) -> AgentSpec:
+            spec = agents.get(tx, self.owner, name)
+            agents.learn(tx, spec, text, self.clock.now())
+            return spec
+
+        return await self._write(work)
+
+    async def _read(self, work: Callable[[Transaction], T]) -> T:
+        await self._prepare()
+        return await self.database.read(work)
+
+    async def _write(self, work: Callable[[Transaction], T]) -> T:
+        await self._prepare()
+        return await self.database.write(work)
+
+    async def _prepare(self) -> None:
+        """Store what is built in, once; anew where its words have changed since."""
+        if self.owner in self._ready:
+            return
+
+        def missing(tx: Transaction) -> list[AgentSpec]:
+            return [
+                self._version(draft, BUILT_IN_ORIGIN)
+                for draft in BUILT_IN
+                if _outdated(tx, self.owner, draft)
+            ]
+
+        def work(tx: Transaction) -> None:
+            for spec in missing(tx):
+                agents.publish(tx, agents.add(tx, spec))
+
+        if await self.database.read(missing):
+            await self.database.write(work)
+        self._ready.add(self.owner)
+
+
+def _outdated(tx: Transaction, owner: str, draft: AgentDraft) -> bool:
+    known = agents.history(tx, owner, draft.name)
+    return not known or (known[0].origin == BUILT_IN_ORIGIN and known[0].digest != draft.digest)
