@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, Literal, Protocol, TypeVar
 
+from long_running_agents.domain.agent import AgentSpec, AgentStats
 from long_running_agents.domain.approval import Approval, GrantDuration
 from long_running_agents.domain.budget import BudgetLine, Limits
 from long_running_agents.domain.events import DeltaEnvelope, EventEnvelope
@@ -23,6 +24,7 @@ from long_running_agents.domain.memory import (
     Viewer,
     Written,
 )
+from long_running_agents.domain.routing import Routing
 from long_running_agents.domain.rule import PinnedRule, RuleId, RuleState
 from long_running_agents.domain.session import Session, SessionOrigin, SessionPreview
 from long_running_agents.domain.skill import Problem, Skill, SkillDraft, Version
@@ -318,6 +320,68 @@ class WorkApi(Protocol):
     @request(f"GET {_WORK}/report", "report")
     async def report(self, work_id: WorkId) -> str:
         """What became of a work, as Markdown."""
+        ...
+
+
+_AGENT = "/api/agents/{name}"
+
+
+class AgentApi(Protocol):
+    """Agents: `agent.registry.AgentService` and `client.client.AgentClient`."""
+
+    @request("GET /api/agents", "agents")
+    async def every(self) -> Sequence[AgentSpec]:
+        """Of each agent the version in use, or else the newest, by name."""
+        ...
+
+    @request(f"GET {_AGENT}")
+    async def get(self, name: str, version: int | None = None) -> AgentSpec:
+        """One version: a given one, or the one in use, or the newest."""
+        ...
+
+    @request(f"GET {_AGENT}/versions", "versions")
+    async def history(self, name: str) -> Sequence[AgentSpec]:
+        """All versions of an agent, the newest first."""
+        ...
+
+    @request("POST /api/agents")
+    async def save(self, agent: Mapping[str, Any]) -> AgentSpec:
+        """Store a draft as the next version; it is used when a person publishes it."""
+        ...
+
+    @request(f"POST {_AGENT}/publish")
+    async def publish(self, name: str, version: int | None = None) -> AgentSpec:
+        """Use a version, the newest unless one is given; the one before is retired."""
+        ...
+
+    @request(f"POST {_AGENT}/retire")
+    async def retire(self, name: str) -> AgentSpec:
+        """Use an agent no more; turns that run keep their version."""
+        ...
+
+    @request(f"POST {_AGENT}/examples")
+    async def learn(self, name: str, text: str) -> AgentSpec:
+        """Note that what somebody said is for this agent: the router knows it from now on."""
+        ...
+
+    @request("POST /api/agents/route")
+    async def route(self, text: str, *, needs: Sequence[str] = ()) -> Routing:
+        """Which agent a message is for, and why; of those with the capabilities it needs."""
+        ...
+
+    @request(f"GET {_AGENT}/stats", "stats")
+    async def stats(self, name: str) -> Sequence[AgentStats]:
+        """How each version of an agent has done, the newest first."""
+        ...
+
+    @request("POST /api/agents/import", "agents")
+    async def bring_in(self, text: str, *, file: str = "agent.md") -> Sequence[AgentSpec]:
+        """Take agents in from a file, as drafts: its words are somebody else's."""
+        ...
+
+    @request(f"GET {_AGENT}/export", "text")
+    async def export(self, name: str, version: int | None = None) -> str:
+        """An agent as a file that others can read: Markdown with front matter."""
         ...
 
 

@@ -18,6 +18,7 @@ from long_running_agents.agent.driver import WORK, SessionModels, TurnDriver
 from long_running_agents.agent.hub import Hub
 from long_running_agents.agent.memory import Memorizer, Recall
 from long_running_agents.agent.model_request import SideRequests
+from long_running_agents.agent.registry import AgentService
 from long_running_agents.agent.rules import RuleService
 from long_running_agents.agent.run_settings import run_settings
 from long_running_agents.agent.runner import RunSettings, TurnRunner
@@ -86,6 +87,8 @@ class App:
     """Waits until every turn that came to rest is remembered."""
     servers: McpServers
     """Foreign servers whose tools may be used."""
+    registry: AgentService
+    """The agents of all owners."""
     workshop: SkillSetup | None
     """Where skills are made and kept; None when they are switched off."""
 
@@ -93,6 +96,11 @@ class App:
     def rules(self) -> RuleService:
         """The pinned rules of the owner in the settings."""
         return RuleService(self.sessions)
+
+    @property
+    def agents(self) -> AgentService:
+        """The agents of the owner in the settings."""
+        return self.registry.of(self.settings.owner)
 
     @property
     def works(self) -> WorkService:
@@ -311,6 +319,7 @@ def _assemble(
         memories=parts.memories,
         remembered=_at_once if remembering is None else remembering.done,
         servers=parts.hands.servers,
+        registry=AgentService(database, clock),
         workshop=parts.workshop,
     )
 

@@ -92,7 +92,7 @@ async def test_lost_pages_cost_their_own_rows_and_are_counted(path):
     assert faults(path).damage == []
     # What has gaps is not sent to a model any more.
     [session] = rows(path)["sessions"]
-    assert session[-3] == len(before)
+    assert session[-4] == len(before)
 
 
 async def test_a_session_that_is_lost_comes_back_from_its_turns(path):
