@@ -14,6 +14,7 @@ from pydantic_ai.toolsets import AbstractToolset
 from long_running_agents.agent.budgets import BudgetBook, BudgetService
 from long_running_agents.agent.compaction import Compactor
 from long_running_agents.agent.context_view import ContextService
+from long_running_agents.agent.delegation import Delegations
 from long_running_agents.agent.driver import WORK, SessionModels, TurnDriver
 from long_running_agents.agent.hub import Hub
 from long_running_agents.agent.memory import Memorizer, Recall
@@ -216,7 +217,8 @@ def _parts(
     )
     if workshop is not None:
         closing.push_async_callback(workshop.close)
-    return _Parts(database, clock, hub, hands, remembering, workshop)
+    registry = AgentService(database, clock)
+    return _Parts(database, clock, hub, hands, remembering, workshop, registry)
 
 
 @asynccontextmanager
@@ -249,6 +251,7 @@ class _Parts:
     hands: AllOwnerResources
     remembering: Memorizer | None
     workshop: SkillSetup | None
+    registry: AgentService
 
     @property
     def memories(self) -> MemoryService | None:
@@ -300,6 +303,13 @@ def _assemble(
         view=HistoryWindow(loaded.settings.sessions.max_history_messages),
         observers=observers,
     )
+    runner.delegations = Delegations(
+        database=database,
+        hub=hub,
+        clock=clock,
+        registry=parts.registry,
+        submit=driver.submit,
+    )
     return App(
         loaded=loaded,
         home=Home(loaded.home),
@@ -307,7 +317,7 @@ def _assemble(
         sessions=SessionService(
             database, clock, loaded.settings.owner, hub.publish, chosen.switch, compactor.archive
         ),
-        turns=_turns(loaded.settings, database, hub, clock, driver),
+        turns=_turns(loaded.settings, parts, driver),
         contexts=ContextService(
             database, clock, runner, models, driver.view, compactor, loaded.settings.owner
         ),
@@ -319,16 +329,16 @@ def _assemble(
         memories=parts.memories,
         remembered=_at_once if remembering is None else remembering.done,
         servers=parts.hands.servers,
-        registry=AgentService(database, clock),
+        registry=parts.registry,
         workshop=parts.workshop,
     )
 
 
-def _turns(
-    settings: Settings, database: Database, hub: Hub, clock: Clock, driver: TurnDriver
-) -> TurnService:
+def _turns(settings: Settings, parts: "_Parts", driver: TurnDriver) -> TurnService:
     works = WorkDefaults.of(settings.agent.deep_work)
-    return TurnService(database, hub, clock, driver, settings.owner, works)
+    return TurnService(
+        parts.database, parts.hub, parts.clock, driver, parts.registry, settings.owner, works
+    )
 
 
 def _deps(settings: Settings, parts: _Parts) -> MakeDeps:
@@ -343,7 +353,7 @@ def _deps(settings: Settings, parts: _Parts) -> MakeDeps:
             database=parts.database,
             announce=parts.hub.publish,
             owner=turn.owner,
-            agent=settings.agent.name,
+            agent=turn.agent.partition("@")[0] or settings.agent.name,
             memories=parts.memories,
             workspace=own.workspace,
             folder=own.folder,

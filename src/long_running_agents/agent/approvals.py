@@ -3,7 +3,7 @@
 All of it in one transaction, whoever answers: a person, a grant, or the time.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
@@ -14,15 +14,24 @@ from long_running_agents.domain.approval import (
     Grant,
     GrantDuration,
 )
-from long_running_agents.domain.events import ApprovalResolved, EventEnvelope
+from long_running_agents.domain.events import ApprovalResolved, Event, EventEnvelope
 from long_running_agents.domain.ids import ApprovalId, GrantId, SessionId, TurnId, new_id
 from long_running_agents.domain.policy import DecidedBy, Judgement, Ruling
 from long_running_agents.domain.ports import Clock
 from long_running_agents.domain.session import MINE
 from long_running_agents.domain.tool import CallState, ToolCallRecord
-from long_running_agents.domain.turn import Turn, TurnStatus
+from long_running_agents.domain.turn import Turn, TurnOrigin, TurnStatus
 from long_running_agents.errors import UsageError
-from long_running_agents.store import approvals, decisions, events, ledger, sessions, skills, turns
+from long_running_agents.store import (
+    approvals,
+    decisions,
+    delegations,
+    events,
+    ledger,
+    sessions,
+    skills,
+    turns,
+)
 from long_running_agents.store.database import Database, Transaction
 
 
@@ -41,9 +50,48 @@ def client_calls(tx: Transaction, turn_id: TurnId) -> list[ToolCallRecord]:
     return [call for call in waiting if call.call_id not in asked]
 
 
+def rest_of(tx: Transaction, turn_id: TurnId) -> TurnStatus:
+    """Where a turn stands whose step is over: it waits for somebody, for delegates, or goes on."""
+    if asks(tx, turn_id) or client_calls(tx, turn_id):
+        return TurnStatus.WAITING
+    at_work = delegations.unfinished(tx, turn_id)
+    if any(turn.status is TurnStatus.WAITING for turn in at_work):
+        return TurnStatus.WAITING
+    return TurnStatus.DELEGATING if at_work else TurnStatus.QUEUED
+
+
+def follow(tx: Transaction, turn: Turn, now: datetime) -> None:
+    """Let those above a delegate stand where it stands: they wait with it, and go on after it."""
+    for parent in delegations.above(tx, turn):
+        if parent.status not in (TurnStatus.WAITING, TurnStatus.DELEGATING):
+            return
+        status = rest_of(tx, parent.id)
+        if status is parent.status:
+            return
+        turns.move(tx, parent, status, now=now)
+
+
+def path_of(tx: Transaction, turn: Turn) -> list[str]:
+    """Who works for whom, from the first agent to the turn's own."""
+    lineage = [turn, *delegations.above(tx, turn)]
+    return [each.agent.partition("@")[0] or "main" for each in reversed(lineage)]
+
+
+def tell_above(
+    tx: Transaction, turn: Turn, told: Callable[[str], Event], now: datetime
+) -> list[EventEnvelope]:
+    """Tell the sessions above a delegate of a question, with the path of who asks."""
+    if turn.origin is not TurnOrigin.DELEGATE:
+        return []
+    path, news = " > ".join(path_of(tx, turn)), list[EventEnvelope]()
+    for parent in delegations.above(tx, turn):
+        news += events.append(tx, parent.session_id, parent.id, [told(path)], now)
+    return news
+
+
 def waits(tx: Transaction, turn_id: TurnId) -> bool:
     """Whether anything has to come before a turn can go on."""
-    return asks(tx, turn_id) or bool(client_calls(tx, turn_id))
+    return rest_of(tx, turn_id) is not TurnStatus.QUEUED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,9 +210,15 @@ def _settle(
             skills.refuse(tx, approval.turn_id, approval.call_id, by=said.by, now=now)
         done.news.extend(events.append(tx, approval.session_id, approval.turn_id, [event], now))
         turn = turns.get(tx, approval.turn_id)
-        if turn.status is TurnStatus.WAITING and not waits(tx, turn.id):
-            turns.move(tx, turn, TurnStatus.QUEUED, now=now)
-            done.going_on.append(turns.get(tx, turn.id))
+        done.news.extend(tell_above(tx, turn, lambda _, event=event: event, now))
+        if (
+            turn.status is TurnStatus.WAITING
+            and (status := rest_of(tx, turn.id)) is not turn.status
+        ):
+            turns.move(tx, turn, status, now=now)
+            follow(tx, turn, now)
+            if status is TurnStatus.QUEUED:
+                done.going_on.append(turns.get(tx, turn.id))
     return done
 
 

@@ -27,7 +27,7 @@ from long_running_agents.domain.ids import SessionId, TurnId, WorkId, new_id, sh
 from long_running_agents.domain.ports import Clock
 from long_running_agents.domain.turn import Turn
 from long_running_agents.errors import Busy, LimitReached, UsageError
-from long_running_agents.store import budgets, events, sessions, turns, usage, works
+from long_running_agents.store import budgets, delegations, events, sessions, turns, usage, works
 from long_running_agents.store.database import Database, Transaction
 
 _SHARED_ANSWER = 8_192
@@ -78,15 +78,24 @@ class BudgetBook:
         session_id: SessionId,
         now: datetime,
         work_id: WorkId | None = None,
+        above: Sequence[tuple[Turn, Limits]] = (),
     ) -> list[BudgetNode]:
-        """The budgets of a work, of a session and of an owner's day, as far as they have limits."""
+        """The budgets of a work, of a session and of an owner's day, as far as they have limits.
+
+        Those of the turns above a delegate's come first, and its session is that of the topmost.
+        """
         day, today = ids.day_of(now, None), ids.beginning(ids.DayRange.TODAY, now, None)
-        found = [] if work_id is None else [work_node(tx, owner, work_id)]
-        for scope, key, limits, within in (
-            (BudgetScope.SESSION, session_id, self.limits.session, session_id),
-            (BudgetScope.DAY, str(day), self.limits.day, today),
+        found = [_parent_node(tx, turn, limits) for turn, limits in above]
+        for turn, _ in above:
+            session_id, work_id = turn.session_id, turn.work_id
+        found += [] if work_id is None else [work_node(tx, owner, work_id)]
+        for scope, key, limits in (
+            (BudgetScope.SESSION, session_id, self.limits.session),
+            (BudgetScope.DAY, str(day), self.limits.day),
         ):
             if limits != Limits() and key:
+                mine = [session_id, *delegations.sessions_below(tx, session_id)]
+                within = mine if scope is BudgetScope.SESSION else today
                 spent, held = budgets.spent(tx, owner, within)
                 raised = limits.plus(budgets.raised(tx, owner, scope, key))
                 node = BudgetNode(scope=scope, key=key, limits=raised, spent=spent, held=held)
@@ -119,7 +128,9 @@ class BudgetBook:
         self, tx: Transaction, account: "RequestAccount", size: RequestSize
     ) -> Reservation | LimitHit:
         now, limits = self.clock.now(), self.limits
-        shared = self.nodes(tx, account.owner, account.session_id, now, account.work_id)
+        shared = self.nodes(
+            tx, account.owner, account.session_id, now, account.work_id, account.above
+        )
         nodes = [account.own(), *shared]
         found = reserve(nodes, size, warn=limits.warn, unpriced=limits.allow_unpriced)
         if isinstance(found, Reservation):
@@ -164,7 +175,7 @@ class BudgetBook:
 
 def work_node(tx: Transaction, owner: str, work_id: WorkId) -> BudgetNode:
     """The budget of a work."""
-    spent, held = budgets.spent_by_work(tx, work_id)
+    spent, held = delegations.spent_by_work(tx, work_id)
     raised = budgets.raised(tx, owner, BudgetScope.WORK, work_id)
     return BudgetNode(
         scope=BudgetScope.WORK,
@@ -173,6 +184,12 @@ def work_node(tx: Transaction, owner: str, work_id: WorkId) -> BudgetNode:
         spent=spent,
         held=held,
     )
+
+
+def _parent_node(tx: Transaction, turn: Turn, limits: Limits) -> BudgetNode:
+    """The budget of a turn that others work for, with what they have used of it."""
+    spent, held = delegations.spent_by_turn(tx, turn.id)
+    return BudgetNode(scope=BudgetScope.PARENT, key=turn.id, limits=limits, spent=spent, held=held)
 
 
 @dataclass(kw_only=True)
@@ -188,6 +205,8 @@ class RequestAccount:
     """Its own budget at this moment."""
     work_id: WorkId | None = None
     """The work that it is for."""
+    above: Sequence[tuple[Turn, Limits]] = ()
+    """The turns with delegates on its path, the nearest first, and what each may use with them."""
     tell: Callable[[Reservation], None] = lambda _: None
     """Hears what is tight."""
     lose: Callable[[Usage], None] = lambda _: None
@@ -217,7 +236,7 @@ class RequestAccount:
             # An answer came that nobody could use.
             await self.give_back(None)
         # What is held is lost with whoever dies: of a work's budget, that must not be all the rest.
-        shared = self.book.limits.present or self.work_id is not None
+        shared = self.book.limits.present or self.work_id is not None or bool(self.above)
         if not shared and not self.own().limits.takes_holds:
             return Reservation(output_tokens=None)
         # Before it is: who is cancelled meanwhile does not hear that it was written.

@@ -2,11 +2,11 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from long_running_agents.agent import history, transcript
+from long_running_agents.agent import delegation, history, transcript
 from long_running_agents.agent import settle as agent_settle
 from long_running_agents.agent.approvals import ApprovalsSettled
 from long_running_agents.agent.budgets import work_node
@@ -14,7 +14,15 @@ from long_running_agents.agent.hub import Hub
 from long_running_agents.agent.model_request import must_see
 from long_running_agents.agent.recorder import SessionState
 from long_running_agents.agent.runner import TurnRunner
-from long_running_agents.agent.settle import Failed, Outcome, Stopped, Waiting, settle, status_of
+from long_running_agents.agent.settle import (
+    Failed,
+    Limited,
+    Outcome,
+    Stopped,
+    Waiting,
+    settle,
+    status_of,
+)
 from long_running_agents.agent.work_transitions import mirror
 from long_running_agents.domain.context_window import HistoryWindow
 from long_running_agents.domain.events import EventEnvelope, TurnResumed
@@ -29,6 +37,7 @@ from long_running_agents.observe import logs
 from long_running_agents.observe.observers import Observers, TurnObservation
 from long_running_agents.store import (
     budgets,
+    delegations,
     events,
     folds,
     messages,
@@ -206,9 +215,13 @@ class TurnDriver:
         self._engine = engine
         self._settled = settled
         now = self._clock.now()
-        await self._database.write(lambda tx: budgets.settle_all(tx, now))
-        for turn in await self._database.read(turns.unfinished):
+        await self._database.write(
+            lambda tx: (budgets.settle_all(tx, now), delegation.recover(tx, now))
+        )
+        for turn in await self._database.read(delegation.to_go_on):
             await self.submit(turn)
+        for turn in await self._database.read(delegations.orphans):
+            await self.stop(turn)
         await self.expire()
 
     @property
@@ -245,9 +258,10 @@ class TurnDriver:
         must_see(self._models.choices(asked)[0])
 
     async def stop(self, turn: Turn) -> None:
-        """Bring a turn to rest that runs, waits or is in line."""
+        """Bring a turn to rest that runs, waits or is in line, its delegates first."""
         self._stopping.add(turn.id)
         try:
+            await self._stop_delegates(turn)
             await self._the_engine.cancel(turn.id)
             # It waited for an answer or for its place in line, or it was caught between two
             # writes: then nobody has written yet that it was stopped.
@@ -370,7 +384,9 @@ class TurnDriver:
                 )
             )
         key = turn.session_id
-        self._chosen.begin(key, turn.model or claimed.session.model)
+        agent = claimed.state.agent
+        own = None if agent is None else agent.model
+        self._chosen.begin(key, turn.model or claimed.session.model or own)
         try:
             self._models.choices(self._chosen.of(key))
             return await self._runner.run(
@@ -415,6 +431,7 @@ class TurnDriver:
                     sources=taints.sources(tx, turn.session_id),
                     rules=rules.standing(tx, turn.session_id),
                     steers=turns.steering(tx, turn.session_id),
+                    lineage=delegation.lineage(tx, turn),
                 ),
             ),
         )
@@ -423,27 +440,48 @@ class TurnDriver:
         """Write how a turn came to rest, publish it, and call the next in line."""
         now = self._clock.now()
 
-        def work(tx: Transaction) -> tuple[list[EventEnvelope], Turn, Turn | None]:
+        def work(tx: Transaction) -> tuple[list[EventEnvelope], list[Turn], list[Turn]]:
             # Read again: steps were added since the turn was claimed.
             fresh = turns.get(tx, turn.id)
             if fresh.status.ended:
-                return [], fresh, None
+                return [], [fresh], []
             news = settle(tx, fresh, outcome, now)
-            return news, turns.get(tx, turn.id), turns.current(tx, turn.session_id)
+            lineage = [turns.get(tx, turn.id), *delegations.above(tx, turn)]
+            return news, lineage, delegation.next_up(tx, turn)
 
-        news, rest, following = await self._database.write(work)
+        news, (rest, *above), following = await self._database.write(work)
         self._broken.pop(turn.id, None)
         if (waited := self._running.get(turn.id)) is not None:
             waited.rest = rest
         self._hub.publish(news)
+        self._wait_with(above)
         if rest.work_id is not None:
             await mirror(self._database, preview_deps(self.deps, rest), rest.work_id)
         self._runner.book.given_back()
         self._settled(turn)
         if isinstance(outcome, Waiting):
             await self.expire()
-        if following is not None and following.status is TurnStatus.QUEUED:
-            await self.submit(following)
+        elif isinstance(outcome, Limited | Failed):
+            await self._stop_delegates(turn)
+        await self._go_on(following)
+
+    async def _go_on(self, following: Sequence[Turn]) -> None:
+        for each in following:
+            # Who is being stopped with its delegates does not go on after the last of them.
+            if each.id not in self._stopping:
+                await self.submit(each)
+
+    def _wait_with(self, above: Sequence[Turn]) -> None:
+        """Wake whoever waits for a turn that waits for a person now, since a delegate of it does."""
+        for parent in above:
+            waited = self._running.get(parent.id)
+            if waited is not None and parent.status.settled:
+                waited.rest = parent
+                self._over(parent.id)
+
+    async def _stop_delegates(self, turn: Turn) -> None:
+        for each in await self._database.read(lambda tx: delegations.unfinished(tx, turn.id)):
+            await self.stop(each)
 
     def _over(self, turn_id: TurnId) -> None:
         """Wake whoever waits for a turn."""

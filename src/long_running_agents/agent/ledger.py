@@ -34,7 +34,14 @@ from long_running_agents.domain.turn import Turn, brought
 from long_running_agents.models.factory import PriceList
 from long_running_agents.tools.deps import effect_of
 from long_running_agents.tools.gate import Gate
-from long_running_agents.tools.middleware import Ask, CodeFailed, GivenUp, Middleware, Run
+from long_running_agents.tools.middleware import (
+    Ask,
+    CodeFailed,
+    Delegated,
+    GivenUp,
+    Middleware,
+    Run,
+)
 
 _NOBODY_ASKED = "Not run: it asks for an approval that nobody here can give."
 _NOT_KEPT = (
@@ -164,6 +171,9 @@ class Ledger(Middleware):
         except (ToolFailed, ModelRetry) as failure:
             heard = isinstance(failure, CodeFailed)
             await self._resolve(call, CallState.FAILED, failure.message, heard=heard)
+            raise
+        except Delegated:
+            # The delegate is on disk, and its end writes the outcome.
             raise
         except (ApprovalRequired, CallDeferred):
             asked = self.recorder.approval(call.tool_call_id)

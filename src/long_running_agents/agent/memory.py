@@ -20,12 +20,12 @@ from long_running_agents.domain.ids import TurnId, shown
 from long_running_agents.domain.memory import Hit, Memory, MemoryId, Query, Viewer
 from long_running_agents.domain.ports import Clock
 from long_running_agents.domain.session import SessionOrigin
-from long_running_agents.domain.turn import Turn, brought
+from long_running_agents.domain.turn import Turn, TurnOrigin, brought
 from long_running_agents.errors import LraError
 from long_running_agents.memory.mirrors import Mirrors
 from long_running_agents.memory.service import MemoryService, TurnMemories
 from long_running_agents.memory.words import recollection
-from long_running_agents.store import events, memories, sessions
+from long_running_agents.store import agents, events, memories, sessions
 from long_running_agents.store.database import Transaction
 from long_running_agents.tools.memory import heard
 from long_running_agents.tools.middleware import Ask, Middleware
@@ -92,7 +92,8 @@ class Recall:
         return await self.memories.database.read(work)
 
     def _viewer(self, turn: Turn) -> Viewer:
-        return Viewer(owner=turn.owner, agent=self.agent, session_id=turn.session_id)
+        agent = turn.agent.partition("@")[0] or self.agent
+        return Viewer(owner=turn.owner, agent=agent, session_id=turn.session_id)
 
     async def _find(self, turn: Turn, seen: bool) -> "Recalled":
         await self.ready(turn.owner)
@@ -326,9 +327,13 @@ class Memorizer:
 def _is_work(tx: Transaction, turn: Turn) -> bool:
     """Whether a turn is a program's work, and nothing that a person said to be remembered.
 
-    What comes over MCP was written by a model; and a client that brings instructions, tools or a
-    form for the answer of its own wraps what a person said into what only it needs.
+    What comes over MCP or to a delegate was written by a model; and a client that brings
+    instructions, tools or a form for the answer of its own wraps what a person said into what only
+    it needs. An agent may have no memory.
     """
+    agent = agents.find(tx, turn.owner, turn.agent) if turn.agent else None
+    if turn.origin is TurnOrigin.DELEGATE or (agent is not None and agent.memory == "none"):
+        return True
     client = brought(turn.client_tools)
     wrapped = bool(client.instructions or client.tools or client.form)
     session = sessions.find(tx, turn.session_id)

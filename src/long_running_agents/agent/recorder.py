@@ -7,8 +7,10 @@ from dataclasses import replace as changed
 from datetime import datetime, timedelta
 from typing import TypeVar
 
+from long_running_agents.agent.approvals import tell_above
 from long_running_agents.agent.budgets import BudgetBook, RequestAccount
 from long_running_agents.agent.hub import Hub
+from long_running_agents.domain.agent import AgentBounds, AgentSpec, bounds_of
 from long_running_agents.domain.approval import Approval, ApprovalState, Grant, GrantScope, visible
 from long_running_agents.domain.budget import (
     BudgetNode,
@@ -96,6 +98,19 @@ class SessionState:
     """What the work has done, all of it."""
     budget: BudgetNode | None = None
     """What the work may use, and what its other turns have used."""
+    lineage: Sequence[tuple[Turn, AgentSpec | None]] = ()
+    """The turn and those it is done for, the nearest first, each with its agent; empty for a turn
+    of the home's own agent that works for nobody and has no delegates."""
+
+    @property
+    def agent(self) -> AgentSpec | None:
+        """The agent of the turn; None for the home's own."""
+        return self.lineage[0][1] if self.lineage else None
+
+    @property
+    def bounds(self) -> AgentBounds:
+        """What the agents allow together."""
+        return bounds_of([spec for _, spec in self.lineage if spec is not None])
 
 
 class TurnRecorder:
@@ -489,7 +504,12 @@ class TurnRecorder:
         def work(tx: Transaction) -> list[EventEnvelope]:
             approvals.ask(tx, approval)
             ledger.wait(tx, turn.id, call_id)
-            return events.append(tx, turn.session_id, turn.id, [event], now)
+            own = events.append(tx, turn.session_id, turn.id, [event], now)
+
+            def from_below(path: str) -> Event:
+                return event.model_copy(update={"path": path})
+
+            return [*own, *tell_above(tx, turn, from_below, now)]
 
         await self._write(work)
         self._approvals[call_id] = approval

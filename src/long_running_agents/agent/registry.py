@@ -170,14 +170,14 @@ class AgentService:
         return await self._write(work)
 
     async def _read(self, work: Callable[[Transaction], T]) -> T:
-        await self._prepare()
+        await self.prepare()
         return await self.database.read(work)
 
     async def _write(self, work: Callable[[Transaction], T]) -> T:
-        await self._prepare()
+        await self.prepare()
         return await self.database.write(work)
 
-    async def _prepare(self) -> None:
+    async def prepare(self) -> None:
         """Store what is built in, once; anew where its words have changed since."""
         if self.owner in self._ready:
             return

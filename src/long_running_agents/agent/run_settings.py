@@ -2,9 +2,10 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
+from typing import cast
 
 from pydantic_ai.messages import ModelMessage
 from pydantic_ai.models import Model
@@ -20,6 +21,7 @@ from long_running_agents.agent.memory import Recollection
 from long_running_agents.config import LoadedSettings, Settings
 from long_running_agents.config.settings import AgentSettings
 from long_running_agents.config.settings import ModelSettings as ChosenModel
+from long_running_agents.domain.agent import AgentSpec
 from long_running_agents.domain.budget import Limits
 from long_running_agents.domain.context_window import WindowOf
 from long_running_agents.domain.policy import PolicyRule, PolicyRules, Ruling
@@ -69,6 +71,24 @@ def sections(name: str, files: Sequence[Section] = ()) -> list[Section]:
     return [Section(BASE, _BASE.format(name=name)), *files]
 
 
+def with_agent(own: Sequence[Section], agent: AgentSpec | None) -> list[Section]:
+    """What an agent of its own is told in place of the home's: who it is, and who it works for."""
+    if agent is None:
+        return list(own)
+    told = [Section(BASE, _BASE.format(name=agent.name))]
+    if agent.instructions:
+        told.append(Section(f"agent:{agent.label}", f"# Who you are\n{agent.instructions}"))
+    return [*told, *(each for each in own if each.source not in (BASE, SOUL))]
+
+
+def sampled(usual: ModelSettings, agent: AgentSpec | None) -> ModelSettings:
+    """How an agent's model is asked: as it says, else as usual."""
+    if agent is None:
+        return usual
+    said = {name: value for name, value in asdict(agent.sampling).items() if value is not None}
+    return cast("ModelSettings", {**usual, **said})
+
+
 def with_client(own: Sequence[Section], client: ClientRequest) -> list[Section]:
     """Our instructions, then those that the client brought along for this turn."""
     told = [f"{_CLIENT}\n{client.instructions}"] if client.instructions else []
@@ -86,6 +106,13 @@ def rule_sections(pinned: Sequence[PinnedRule]) -> list[Section]:
     """The pinned rules, word for word."""
     told = [f"- {rule.text}" for rule in pinned]
     return [Section(RULES, "\n".join([_RULES, *told]))] if told else []
+
+
+def with_output(client: ClientRequest, agent: AgentSpec | None) -> ClientRequest:
+    """What the client brought, and the form of answer that the agent's output schema asks for."""
+    if agent is None or agent.output_schema is None or client.form is not None:
+        return client
+    return replace(client, form=AnswerForm(json=True, schema=agent.output_schema, name=agent.name))
 
 
 def _form(form: AnswerForm) -> list[str]:

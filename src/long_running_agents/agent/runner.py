@@ -5,6 +5,7 @@ import logging
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from functools import partial
 
 from pydantic_ai.exceptions import AgentRunError
 from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, UserPromptPart
@@ -16,6 +17,7 @@ from long_running_agents.agent import transcript
 from long_running_agents.agent.budgets import BudgetBook
 from long_running_agents.agent.compaction import Compactor, Summarizer
 from long_running_agents.agent.context_window import ContextWindow, TokenEstimates
+from long_running_agents.agent.delegation import Delegations
 from long_running_agents.agent.hub import Hub
 from long_running_agents.agent.ledger import Ledger
 from long_running_agents.agent.memory import Recall, Recollection
@@ -35,11 +37,15 @@ from long_running_agents.agent.run_settings import (
     Section,
     instructions,
     rule_sections,
+    sampled,
+    with_agent,
     with_client,
+    with_output,
 )
 from long_running_agents.agent.settle import Answered, Failed, Limited, Outcome, Stopped, Waiting
 from long_running_agents.agent.step_loop import Known, Prompt, StepLoop, Toolbox
 from long_running_agents.agent.work_guard import WorkGuard, judge_of, tools_for, work_sections
+from long_running_agents.domain.agent import AgentSpec, least
 from long_running_agents.domain.budget import LimitHit, Limits
 from long_running_agents.domain.compaction import render
 from long_running_agents.domain.policy import Occasion, PolicyRules
@@ -53,13 +59,14 @@ from long_running_agents.errors import (
     LraError,
     ModelUnavailable,
     StorageFailed,
+    UsageError,
 )
 from long_running_agents.models.factory import PriceList
 from long_running_agents.models.retry import FallbackChoice
 from long_running_agents.observe.observers import ObserverMiddleware, Observers
 from long_running_agents.store import folds, works
 from long_running_agents.store.database import Database
-from long_running_agents.tools.catalog import ClientTools, candidates
+from long_running_agents.tools.catalog import ClientTools, candidates, within
 from long_running_agents.tools.deps import MakeDeps, TurnDeps, preview_deps
 from long_running_agents.tools.evidence import check_again, digests
 from long_running_agents.tools.gate import Gate
@@ -85,6 +92,8 @@ class TurnRunner:
     deps: MakeDeps
     work_toolsets: Sequence[AbstractToolset[TurnDeps]] = ()
     """What a turn of a work has beside."""
+    delegations: Delegations | None = None
+    """Hands work to other agents."""
     recall: Recall | None = None
     observers: Observers = field(default_factory=Observers)
     compactor: Compactor | None = None
@@ -121,7 +130,7 @@ class TurnRunner:
             stopping: Whether a cancellation means that a person stopped the turn.
             state: What the session has for it.
         """
-        client = brought(turn.client_tools)
+        client = with_output(brought(turn.client_tools), state.agent)
         recorder = TurnRecorder(
             turn,
             database=self.database,
@@ -129,25 +138,30 @@ class TurnRunner:
             clock=self.clock,
             state=state,
             book=self.book,
-            limits=self._limits(turn),
+            limits=self._limits(turn, state.agent),
             patience=self.settings.patience,
         )
+        recorder.account.above = self._above(state)
         answer = None if fresh or client.form is not None else _answered(history)
         if answer is not None:
             # Died after the last step and before coming to rest: nothing is left to do.
             return await self._checked(recorder, Answered(answer, choices()[0].name), choices)
+        if state.agent is not None and state.agent.chain is not None:
+            return await self._chain(turn, state.agent)
         if not fresh:
             await recorder.load()
         window = self._window(
             turn, lambda: bounded(choices(), recorder.account, self._prices), client, seen=seen
         )
         new = fresh and turn.attempts <= 1
-        told = with_client(self.settings.instructions(turn.owner), client)
+        told = self._sections(turn, state.agent, client)
         seen = seen and self._estimates.of(choices()[0]).holds_all(history, instructions(told))
-        recollection = await self._recalled(turn, choices, seen=seen, new=new)
+        recollection = Recollection("")
+        if state.bounds.memory:
+            recollection = await self._recalled(turn, choices, seen=seen, new=new)
         settings = replace(self.settings, rules=self._rules(state))
         run = _Run(recorder, window, recollection, settings, self.clock, self._prices, client)
-        run.sections = told
+        run.sections, run.state = told, state
         if self.observers.present:
             run.stack = run.watched(self.observers)
         said = picture_prompt(turn.prompt, client.pictures) if fresh else None
@@ -159,14 +173,38 @@ class TurnRunner:
             self.compactor.want(turn, window.leaving, self.summarizer(choices()[0]))
         return outcome
 
-    def _limits(self, turn: Turn) -> Limits:
+    def _sections(
+        self, turn: Turn, agent: AgentSpec | None, client: ClientRequest
+    ) -> list[Section]:
+        return with_client(with_agent(self.settings.instructions(turn.owner), agent), client)
+
+    async def _chain(self, turn: Turn, agent: AgentSpec) -> Outcome:
+        """Take a chain of agents from where it stands to where it waits for one, or ends."""
+        if self.delegations is None:
+            raise UsageError("Nobody can be delegated to here.")
+        answer = await self.delegations.advance(turn, agent)
+        return Waiting() if answer is None else Answered(answer, "chain")
+
+    def _above(self, state: SessionState) -> list[tuple[Turn, Limits]]:
+        """The turns with delegates on the way up, and the tokens and money that each may use."""
+        found: list[tuple[Turn, Limits]] = []
+        for turn, agent in state.lineage:
+            limits = self._limits(turn, agent)
+            found.append((turn, Limits(tokens=limits.tokens, cost=limits.cost)))
+        return found
+
+    def _limits(self, turn: Turn, agent: AgentSpec | None = None) -> Limits:
         """What a turn may use; steps and tokens of a work are for all of its turns together."""
         limits = self.settings.limits[turn.mode].times(1 + turn.renewals)
+        if agent is not None:
+            limits = least(limits, agent.budget.times(1 + turn.renewals))
         return limits if turn.work_id is None else replace(limits, steps=None, tokens=None)
 
     def _rules(self, state: SessionState) -> PolicyRules:
         enforced = [policy for rule in state.rules for policy in rule.enforced]
-        rules = self.settings.rules.beside(enforced)
+        usual, bounds = self.settings.rules.beside(enforced), state.bounds
+        asking = {*usual.require_approval, *bounds.approvals}
+        rules = replace(usual, bounds=bounds, require_approval=asking)
         bound = state.work is not None and state.work.work.policy is PlanPolicy.AUTO_WITHIN_SCOPE
         return replace(rules, scope=state.work.work.scope) if state.work and bound else rules
 
@@ -174,6 +212,8 @@ class TurnRunner:
         """What the tools of a turn can touch; those of a work have tasks checked."""
         turn = recorder.turn
         deps = self.deps(turn, recorder.taint, gate.consent)
+        if self.delegations is not None:
+            deps = replace(deps, delegate=partial(self.delegations.start, turn))
         if recorder.work is None or self.compactor is None:
             return deps
         judge = judge_of(self.compactor.asked, turn, choices()[0].name)
@@ -291,10 +331,10 @@ class TurnRunner:
         return [*ours, ClientTools(client.tools)]
 
     def _offered(
-        self, turn: Turn, work: WorkView | None, client: ClientRequest
+        self, turn: Turn, state: SessionState, work: WorkView | None, client: ClientRequest
     ) -> Sequence[AbstractToolset[TurnDeps]]:
         """The tools of a turn; a work has some more, and at times only those that read."""
-        tools = self._beside(client)
+        tools = within(self._beside(client), state.bounds, client.names)
         return tools if work is None else tools_for(work, turn, [*tools, *self.work_toolsets])
 
     async def _loop(
@@ -317,9 +357,11 @@ class TurnRunner:
         turn = run.recorder.turn
         return StepLoop(
             choices=run.streaming.choices,
-            toolbox=Toolbox(self._offered(turn, run.recorder.work, run.client), self._known),
+            toolbox=Toolbox(
+                self._offered(turn, run.state, run.recorder.work, run.client), self._known
+            ),
             deps=self._work_deps(run.recorder, run.gate, run.streaming.choices),
-            settings=self.settings.model,
+            settings=sampled(self.settings.model, run.state.agent),
             instructions=run.instructions,
             stack=run.stack,
             observers=self.observers,
@@ -341,6 +383,7 @@ class _Run:
     ) -> None:
         self.client = client
         self.sections: Sequence[Section] = ()
+        self.state = SessionState()
         self.recorder = recorder
         self._clock = clock
         turn = recorder.turn

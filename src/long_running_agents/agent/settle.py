@@ -1,17 +1,18 @@
 """Bringing a turn to rest: its status and its closing event in one transaction."""
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import assert_never
 
-from long_running_agents.agent import approvals, work_transitions
+from long_running_agents.agent import approvals, delegation, work_transitions
 from long_running_agents.agent.approvals import ApprovalReply, ApprovalsSettled
 from long_running_agents.domain.approval import ApprovalState
 from long_running_agents.domain.budget import BudgetScope, LimitHit, estimate_tokens, scope_of
 from long_running_agents.domain.claims import not_seen
 from long_running_agents.domain.events import (
+    ApprovalResolved,
     Event,
     EventEnvelope,
     ToolReturned,
@@ -24,7 +25,7 @@ from long_running_agents.domain.events import (
 from long_running_agents.domain.ids import shown
 from long_running_agents.domain.task import Task, outline
 from long_running_agents.domain.tool import UNCERTAIN_MESSAGE, CallState, Effect, ToolCallRecord
-from long_running_agents.domain.turn import Turn, TurnStatus
+from long_running_agents.domain.turn import Turn, TurnOrigin, TurnStatus
 from long_running_agents.errors import LraError, UsageError
 from long_running_agents.store import approvals as approval_rows
 from long_running_agents.store import budgets, events, ledger, sessions, taints, tasks, turns
@@ -102,17 +103,11 @@ def settle(tx: Transaction, turn: Turn, outcome: Outcome, now: datetime) -> list
     """Write how a turn came to rest; the turn as it was read in this transaction."""
     news: list[Event] = []
     if isinstance(outcome, Stopped | Limited | Failed):
-        # A request that was cut off may have been paid for: with the words that were heard of
-        # its answer, or with all that it may have said since.
-        heard = estimate_tokens(len(outcome.words)) if isinstance(outcome, Stopped) else None
-        if budgets.settle(tx, turn.id, heard, now) is not None:
-            turn = turns.get(tx, turn.id)
+        turn = _paid(tx, turn, outcome, now)
     match outcome:
         case Waiting():
             # An answer may have come between the question and this line.
-            waits = approvals.waits(tx, turn.id)
-            status = TurnStatus.WAITING if waits else TurnStatus.QUEUED
-            turns.move(tx, turn, status, now=now)
+            turns.move(tx, turn, approvals.rest_of(tx, turn.id), now=now)
         case Answered(text=text, model=model):
             turns.move(tx, turn, TurnStatus.DONE, now=now, answer=text)
             news = [_done(tx, turn, text, model)]
@@ -131,7 +126,30 @@ def settle(tx: Transaction, turn: Turn, outcome: Outcome, now: datetime) -> list
             assert_never(outcome)
     sessions.touch(tx, turn.session_id, now)
     told = events.append(tx, turn.session_id, turn.id, news, now)
+    if turn.origin is TurnOrigin.DELEGATE:
+        told += _tell_above(tx, turn, news, now)
     return told if turn.work_id is None else [*told, *_go_on(tx, turn, outcome, now)]
+
+
+def _paid(tx: Transaction, turn: Turn, outcome: Outcome, now: datetime) -> Turn:
+    """Count a request that was cut off, which may have been paid for.
+
+    With the words that were heard of its answer, or with all that it may have said since.
+    """
+    heard = estimate_tokens(len(outcome.words)) if isinstance(outcome, Stopped) else None
+    counted = budgets.settle(tx, turn.id, heard, now)
+    return turn if counted is None else turns.get(tx, turn.id)
+
+
+def _tell_above(
+    tx: Transaction, turn: Turn, news: Sequence[Event], now: datetime
+) -> list[EventEnvelope]:
+    """Tell whoever a delegate works for what it asks no more, and what came of it."""
+    told: list[EventEnvelope] = []
+    for event in news:
+        if isinstance(event, ApprovalResolved):
+            told += approvals.tell_above(tx, turn, lambda _, event=event: event, now)
+    return [*told, *delegation.after(tx, turns.get(tx, turn.id), now)]
 
 
 def _go_on(tx: Transaction, turn: Turn, outcome: Outcome, now: datetime) -> list[EventEnvelope]:

@@ -11,12 +11,14 @@ from long_running_agents.agent import work_transitions
 from long_running_agents.agent.approvals import ApprovalReply
 from long_running_agents.agent.driver import TurnDriver
 from long_running_agents.agent.hub import ActivitySubscriber, Hub, Subscriber
+from long_running_agents.agent.registry import AgentService
 from long_running_agents.agent.settle import ResultDelivered, Stopped, deliver, settle
 from long_running_agents.agent.work_transitions import WorkDefaults
 from long_running_agents.domain.approval import UNANSWERED, Approval, ApprovalState, GrantDuration
 from long_running_agents.domain.budget import BudgetScope
 from long_running_agents.domain.events import (
     CLOSING,
+    AgentChanged,
     Event,
     EventEnvelope,
     MessageAccepted,
@@ -24,12 +26,14 @@ from long_running_agents.domain.events import (
 )
 from long_running_agents.domain.ids import ApprovalId, SessionId, TurnId, new_id, shown
 from long_running_agents.domain.ports import Clock
+from long_running_agents.domain.routing import AUTO, Routing, as_json
 from long_running_agents.domain.rule import RuleSource, news, suggest
 from long_running_agents.domain.session import MINE, UNTITLED, Session, SessionOrigin, title_from
 from long_running_agents.domain.tool import ToolCallRecord
 from long_running_agents.domain.turn import RETRYABLE, Terms, Turn, TurnOrigin, TurnStatus, brought
 from long_running_agents.errors import Busy, NotFound, UsageError
-from long_running_agents.store import approvals, events, rules, sessions, turns
+from long_running_agents.store import agents as store_agents
+from long_running_agents.store import approvals, delegations, events, rules, sessions, turns
 from long_running_agents.store.database import Database, Transaction
 
 _USUAL = Terms()
@@ -54,6 +58,8 @@ class TurnService:
     hub: Hub
     clock: Clock
     driver: TurnDriver
+    agents: AgentService
+    """Whom a message can be for."""
     owner: str = MINE
     """Whose turns; those of others are not there."""
     works: WorkDefaults = field(default_factory=WorkDefaults)
@@ -89,12 +95,16 @@ class TurnService:
         if not text.strip():
             raise UsageError("The message is empty.", hint="Say something.")
         now, key, client = self.clock.now(), terms.key, await self._along(session_id, model, terms)
-        asked = _digest(session_id, text, model, terms.mode, client, "steer" * terms.steer)
+        asked = _digest(
+            session_id, text, model, terms.mode, client, "steer" * terms.steer, terms.agent
+        )
+        routed = await self._routed(text, terms)
 
         def work(tx: Transaction) -> tuple[Turn, list[EventEnvelope], list[Turn]]:
             if key is not None and (known := turns.find(tx, self.owner, key, asked)):
                 return replace(turns.get(tx, known), after=events.first(tx, known) - 1), [], []
             session = self.session_for(tx, session_id, text, terms)
+            agent, chosen = self._agent(tx, session, terms, routed)
             running = turns.current(tx, session_id) if terms.steer else None
             left, first = ([], []) if running else self._leave_waiting(tx, session_id, now)
             turn = Turn(
@@ -111,13 +121,14 @@ class TurnService:
                 mode=terms.mode or session.mode,
                 client_tools=client,
                 steer=running is not None,
+                agent=agent,
             )
             turn, joined = work_transitions.join(tx, session, turn, terms.mode, self.works)
             turn = turns.accept(tx, turn, terms.pictures)
             sessions.touch(tx, session_id, now)
             if key is not None:
                 turns.keep(tx, self.owner, key, asked, turn.id, now)
-            accepted = [*_accepted(tx, session, turn, text), *joined]
+            accepted = [*_accepted(tx, session, turn, text), *chosen, *joined]
             told = events.append(tx, session_id, turn.id, accepted, now)
             return replace(turn, after=told[0].seq - 1), [*left, *told], [*first, turn]
 
@@ -132,6 +143,32 @@ class TurnService:
         for each in next_up:
             await self.driver.submit(each)
         return turn
+
+    async def _routed(self, text: str, terms: Terms) -> Routing | None:
+        """Which agent a message is for, if that is to be found out."""
+        if not terms.agent:
+            return None
+        agents = self.agents.of(self.owner)
+        await agents.prepare()
+        return await agents.route(text) if terms.agent == AUTO else None
+
+    def _agent(
+        self, tx: Transaction, session: Session, terms: Terms, routed: Routing | None
+    ) -> tuple[str, list[Event]]:
+        """The version of the agent that a turn is run with, and that it is another one now."""
+        wanted = session.agent if terms.agent is None else terms.agent
+        if routed is not None:
+            wanted = routed.to.partition("@")[0]
+        spec = store_agents.get(tx, self.owner, wanted) if wanted else None
+        # Who names a version keeps it.
+        name = None if spec is None else spec.label if "@" in (wanted or "") else spec.name
+        label = "" if spec is None else spec.label
+        if name == session.agent and routed is None:
+            return label, []
+        if name != session.agent:
+            sessions.set_agent(tx, session.id, name)
+        why = None if routed is None else as_json(routed)
+        return label, [AgentChanged(agent=label, routed=why)]
 
     async def _along(self, session_id: SessionId, model: str | None, terms: Terms) -> str | None:
         """What goes with a message, the names of its pictures too, if its model sees them."""
@@ -173,6 +210,8 @@ class TurnService:
         if turn is None or turn.status is not TurnStatus.WAITING:
             return [], []
         if agent_approvals.asks(tx, turn.id) and not agent_approvals.client_calls(tx, turn.id):
+            return [], []
+        if delegations.unfinished(tx, turn.id):
             return [], []
         news = settle(tx, turn, Stopped(""), now)
         following = turns.current(tx, session_id)

@@ -85,6 +85,8 @@ class ToolSwitches(_Section):
     """The Python tool."""
     skills: bool = True
     """Skills, and the tools that make them."""
+    delegation: bool = True
+    """Handing work to other agents, and proposing one."""
 
 
 class ToolRule(_Section):

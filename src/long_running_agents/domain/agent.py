@@ -22,6 +22,10 @@ DEEPEST = 3
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
 
+_HELPERS = frozenset({"read_result", "search_tools"})
+"""Tools that only show what another tool has found."""
+
+
 class AgentStage(StrEnum):
     """Where a version of an agent stands."""
 
@@ -61,7 +65,8 @@ class ToolChoice:
 
     def permits(self, tool: str) -> bool:
         """Whether a tool is among them."""
-        return (self.allow is None or tool in self.allow) and tool not in self.deny
+        named = self.allow is None or tool in self.allow or tool in _HELPERS
+        return named and tool not in self.deny
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,6 +188,12 @@ def label_parts(label: str) -> tuple[str, int | None]:
     if version and not version.isdigit():
         raise UsageError(f"{label!r} names no version.", hint="Write NAME or NAME@3.")
     return name, int(version) if version else None
+
+
+HARMLESS = frozenset(
+    {"create_task", "update_task_status", "manage_tasks", "delegate", "delegate_research_task"}
+)
+"""Tools that write nothing but rows of ours: an agent that may only read has them, too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

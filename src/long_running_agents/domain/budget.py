@@ -91,6 +91,8 @@ class BudgetScope(StrEnum):
     """What a budget is for; each is a part of the next one's."""
 
     TURN = "turn"
+    PARENT = "parent"
+    """A turn that another one works for, with all that do."""
     WORK = "work"
     SESSION = "session"
     DAY = "day"
@@ -221,7 +223,7 @@ class LimitHit:
 
 def scope_of(limit: str) -> BudgetScope:
     """Whose limit it is, by its name."""
-    shared = (BudgetScope.WORK, BudgetScope.SESSION, BudgetScope.DAY)
+    shared = (BudgetScope.PARENT, BudgetScope.WORK, BudgetScope.SESSION, BudgetScope.DAY)
     return next((scope for scope in shared if limit.startswith(f"{scope}_")), BudgetScope.TURN)
 
 
@@ -231,6 +233,7 @@ WRAP_UP = Decimal("0.95")
 """The share of tokens and money from which on a turn only ends."""
 _WHERE = {
     BudgetScope.TURN: "",
+    BudgetScope.PARENT: " in the turn that it works for",
     BudgetScope.WORK: " in this work",
     BudgetScope.SESSION: " in this session",
     BudgetScope.DAY: " today",

@@ -1,10 +1,12 @@
 """Chains: agents that work one after another, side by side, or by a condition; and receipts."""
 
+import hashlib
 import json
 import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
 from typing import Any, Literal, cast
@@ -93,6 +95,8 @@ class Receipt:
     seconds: float = 0.0
     foreign: tuple[str, ...] = ()
     """Whose words it has read."""
+    not_seen: tuple[str, ...] = ()
+    """What its answer claims and no call of it knows."""
     no_work_seen: bool = False
     """Whether it made no call although its task names files or sources."""
     trace: tuple[str, ...] = ()
@@ -131,6 +135,8 @@ def receipt_text(receipt: Receipt, most: int = _LONGEST) -> str:
             "NO WORK SEEN: the task names files or sources, and it looked at none. Do not rely on"
             " what it says."
         )
+    if receipt.not_seen:
+        lines.append(f"Claimed and not seen in any call: {', '.join(receipt.not_seen)}.")
     if receipt.wrote:
         lines.append(f"Wrote: {', '.join(receipt.wrote)}.")
     if receipt.uncertain:
@@ -244,3 +250,31 @@ def chain_answer(receipts: Mapping[int, Receipt], strategy: ChainStrategy) -> st
         return told[-1].answer if told else ""
     outputs = [each.answer if each.output is None else each.output for each in told]
     return json.dumps(outputs, ensure_ascii=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delegation:
+    """That a turn works for another, and what came of it."""
+
+    turn_id: TurnId
+    """The delegate's turn."""
+    parent_id: TurnId
+    call_id: str
+    """The call that began it, or the link of a chain."""
+    place: int = 0
+    """Its place among those of one call."""
+    depth: int
+    """How far it may hand work on."""
+    parallel: int
+    """How many of its parent's may be at work at once."""
+    background: bool = False
+    """Whether nobody waits for it: its receipt comes as a message of its own."""
+    receipt: Receipt | None = None
+    created_at: datetime
+    ended_at: datetime | None = None
+
+
+def delegate_id(prefix: str, parent: TurnId, call_id: str, place: int) -> str:
+    """What a delegate's turn or session is called: the same call makes it once."""
+    key = hashlib.sha256(f"{parent}\0{call_id}\0{place}".encode()).hexdigest()[:20]
+    return f"{prefix}_{key}"

@@ -12,6 +12,7 @@ import inspect
 import sys
 from dataclasses import dataclass
 from datetime import datetime
+from decimal import Decimal
 from functools import cache
 from typing import Annotated, Any, Literal
 
@@ -133,6 +134,8 @@ class ApprovalRequested(_Shape):
     """What a lasting answer would cover; empty when only this call can be allowed."""
     expires_at: datetime | None = None
     """Until when it can be answered; null for ever."""
+    path: str = ""
+    """Who asks, if a delegate does: ``main > researcher``."""
 
 
 class ApprovalResolved(_Shape):
@@ -367,6 +370,47 @@ class WorkStuck(_Shape):
     """How often since a person last looked."""
 
 
+class AgentChanged(_Shape):
+    """Another agent answers from this turn on."""
+
+    type: Literal["agent_changed"] = "agent_changed"
+    agent: str
+    """name@version; empty for the home's own."""
+    routed: dict[str, JsonValue] | None = None
+    """Why it was chosen, if nobody named it."""
+
+
+class DelegateStarted(_Shape):
+    """An agent begins to work for the turn."""
+
+    type: Literal["delegate_started"] = "delegate_started"
+    agent: str
+    """name@version."""
+    task: str
+    tool_call_id: str
+    """The call that began it, or the link of a chain."""
+    session_id: str
+    delegate_id: str
+    """Its turn."""
+    background: bool = False
+
+
+class DelegateEnded(_Shape):
+    """An agent that worked for the turn has ended, and its receipt is there."""
+
+    type: Literal["delegate_done"] = "delegate_done"
+    agent: str
+    tool_call_id: str
+    session_id: str
+    delegate_id: str
+    status: str
+    tokens: int
+    cost: Decimal = Decimal(0)
+    seconds: float
+    no_work_seen: bool = False
+    """Whether it made no call although its task names files or sources."""
+
+
 class UsageTotals(_Shape):
     """What a turn used."""
 
@@ -438,6 +482,7 @@ Event = Annotated[
     MessageAccepted | TurnResumed | ToolCalled | ToolReturned | ApprovalRequested | ApprovalResolved
     | ClientCalled | MemoriesRecalled | TextWritten | TasksChanged | ModelFellBack | PromptTruncated
     | ModelChanged | ModeChanged | SessionRenamed | SessionCleared | SessionCompacted | SkillChanged
+    | AgentChanged | DelegateStarted | DelegateEnded
     | RuleChanged | BudgetTight | WorkPhaseChanged | PlanReady | EvidenceFound | WorkStuck
     | TurnDone | TurnStopped | TurnLimited | TurnFailed
     | MessageSteered,

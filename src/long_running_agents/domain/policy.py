@@ -6,6 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 from fnmatch import fnmatchcase
 
+from long_running_agents.domain.agent import HARMLESS, AgentBounds
 from long_running_agents.domain.approval import Grant, GrantScope, scope_of
 from long_running_agents.domain.ids import GrantId, SessionId, TurnId
 from long_running_agents.domain.shell import UNKNOWN
@@ -88,6 +89,9 @@ class PolicyRule:
         return f"{self.decision} {' '.join(parts)}"
 
 
+_UNBOUND = AgentBounds()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyRules:
     """What the settings say about tools."""
@@ -106,6 +110,8 @@ class PolicyRules:
     unattended: Ruling = Ruling.DENY
     """What becomes of a question when nobody is there; with ASK it waits until somebody comes."""
 
+    bounds: AgentBounds = _UNBOUND
+    """What the agent of the turn and those it works for allow."""
     scope: Scope | None = None
     """Where a work may write and whom it may reach without asking; None where nothing is said."""
 
@@ -176,8 +182,10 @@ def reaching(call: GatedCall, rules: PolicyRules) -> GatedCall:
 
 
 def _ruled(call: GatedCall, rules: PolicyRules, taint: Taint) -> Decision:
+    reason = _beyond(call, rules.bounds)
     if rules.allow is not None and call.tool not in rules.allow:
         reason = f"{call.tool!r} is not among the allowed tools (agent.tools.allow)"
+    if reason:
         return Deny(reason, DecidedBy.RULE)
     said, trusted = _custom(call, rules.custom)
     if isinstance(said, Deny):
@@ -189,6 +197,19 @@ def _ruled(call: GatedCall, rules: PolicyRules, taint: Taint) -> Decision:
     if rules.taint and not trusted and (worry := concern(call, taint)):
         return Ask(worry, fresh=True, once=repeats(call, taint))
     return said or _by_default(call, rules)
+
+
+def _beyond(call: GatedCall, bounds: AgentBounds) -> str:
+    """Why the agent may not make a call; empty when it may."""
+    if not bounds.permits(call.tool):
+        return f"its agent may not use {call.tool!r}"
+    if bounds.read_only and call.effect is not Effect.READ and call.tool not in HARMLESS:
+        return "its agent may only read"
+    for allowed in bounds.networks:
+        for host in call.hosts:
+            if not any(fnmatchcase(host, pattern) for pattern in allowed):
+                return f"its agent may not reach {host}"
+    return ""
 
 
 def _outside(call: GatedCall, scope: Scope) -> str:

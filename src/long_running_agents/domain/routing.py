@@ -1,8 +1,11 @@
 """Routing: which agent a message is for, by its words and by what was said before."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+AUTO = "auto"
+"""Who asks for it leaves the choice of the agent to the router."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,3 +38,8 @@ class Routing:
     def unsure(self) -> bool:
         """Whether a person should be asked."""
         return self.by == "default" and bool(self.candidates)
+
+
+def as_json(routing: Routing) -> dict[str, Any]:
+    """Why an agent was chosen, as data."""
+    return asdict(routing)

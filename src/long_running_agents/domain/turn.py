@@ -31,6 +31,8 @@ class TurnStatus(StrEnum):
     RUNNING = "running"
     WAITING = "waiting"
     """An approval is open, or its client runs a tool; nothing sleeps on the answer."""
+    DELEGATING = "delegating"
+    """Its delegates are at work; nothing sleeps on them either."""
     DONE = "done"
     FAILED = "failed"
     """No model answered. The turn can be retried."""
@@ -43,7 +45,7 @@ class TurnStatus(StrEnum):
     @property
     def settled(self) -> bool:
         """Whether nothing more happens until someone asks for it."""
-        return self not in (TurnStatus.QUEUED, TurnStatus.RUNNING)
+        return self not in (TurnStatus.QUEUED, TurnStatus.RUNNING, TurnStatus.DELEGATING)
 
     @property
     def ended(self) -> bool:
@@ -54,7 +56,8 @@ class TurnStatus(StrEnum):
 MAY_BECOME: dict[TurnStatus, frozenset[TurnStatus]] = {
     TurnStatus.QUEUED: frozenset({TurnStatus.RUNNING, TurnStatus.STOPPED, TurnStatus.STEERED}),
     TurnStatus.RUNNING: frozenset(TurnStatus) - {TurnStatus.STEERED},
-    TurnStatus.WAITING: frozenset({TurnStatus.QUEUED, TurnStatus.STOPPED}),
+    TurnStatus.WAITING: frozenset({TurnStatus.QUEUED, TurnStatus.STOPPED, TurnStatus.DELEGATING}),
+    TurnStatus.DELEGATING: frozenset({TurnStatus.QUEUED, TurnStatus.STOPPED, TurnStatus.WAITING}),
     TurnStatus.DONE: frozenset(),
     TurnStatus.FAILED: frozenset({TurnStatus.QUEUED}),
     TurnStatus.STOPPED: frozenset({TurnStatus.QUEUED}),

@@ -1,13 +1,14 @@
 """Budgets: what owners and sessions have used, what is held, and what limits were raised by."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from sqlalchemy import ColumnElement, bindparam, delete, func, insert, select, update
+from sqlalchemy import CTE, ColumnElement, bindparam, delete, func, insert, select, update
 
 from long_running_agents.domain.budget import Hold, Limits, Spent, Usage
-from long_running_agents.domain.ids import SessionId, TurnId, WorkId, new_id
+from long_running_agents.domain.ids import SessionId, TurnId, new_id
 from long_running_agents.store import usage as usage_rows
 from long_running_agents.store.database import Prepared, Transaction
 from long_running_agents.store.sql import row_reader, row_values
@@ -20,10 +21,12 @@ _NONE = Limits(steps=0, tokens=0, cost=Decimal(0), seconds=0.0)
 _SUMMED = ("input_tokens", "output_tokens", "cost", "seconds")
 
 
-def spent(tx: Transaction, owner: str, within: SessionId | datetime | None) -> tuple[Spent, Spent]:
-    """What an owner has used and what is held: in a session, or since a moment."""
-    if isinstance(within, str):
-        used, held = usage.c.session_id == within, holds.c.session_id == within
+def spent(
+    tx: Transaction, owner: str, within: Sequence[SessionId] | datetime | None
+) -> tuple[Spent, Spent]:
+    """What an owner has used and what is held: in some sessions, or since a moment."""
+    if isinstance(within, Sequence):
+        used, held = usage.c.session_id.in_(within), holds.c.session_id.in_(within)
     else:
         used, held = (usage.c.owner == owner) & (usage.c.at >= within), holds.c.owner == owner
     sums = [func.sum(usage.c[name]).label(name) for name in _SUMMED]
@@ -35,14 +38,15 @@ def spent(tx: Transaction, owner: str, within: SessionId | datetime | None) -> t
     return Spent(**{name: value for name, value in total.items() if value is not None}), reserved
 
 
-def spent_by_work(tx: Transaction, work_id: WorkId) -> tuple[Spent, Spent]:
-    """What all turns of a work have used, and what is held for them."""
+def spent_by(tx: Transaction, family: CTE) -> tuple[Spent, Spent]:
+    """What turns have used together, and what is held for them."""
     sums = [
         func.coalesce(func.sum(turns.c[name]), 0).label(name) for name in Spent.__dataclass_fields__
     ]
-    query = select(*sums).where(turns.c.work_id == work_id)
-    total: dict[str, Any] = dict(tx.execute(query).mappings().one())
-    own = select(turns.c.id).where(turns.c.work_id == work_id)
+    own = select(family.c.id)
+    total: dict[str, Any] = dict(
+        tx.execute(select(*sums).where(turns.c.id.in_(own))).mappings().one()
+    )
     reserved = Spent()
     for row in tx.execute(select(holds).where(holds.c.id.in_(own))):
         reserved = reserved.after_step(_hold(row).usage())

@@ -135,6 +135,11 @@ def _mentions(search: str) -> ColumnElement[bool]:
     return sessions.c.title.icontains(search, autoescape=True) | sessions.c.id.in_(said)
 
 
+def set_agent(tx: Transaction, session_id: SessionId, agent: str | None) -> None:
+    """Hold a session with another agent from now on; None for the home's own."""
+    tx.execute(update(sessions).where(sessions.c.id == session_id).values(agent=agent))
+
+
 def preview(tx: Transaction, session_id: SessionId, *, owner: str) -> SessionPreview:
     """One session as a list shows it."""
     get(tx, session_id, owner=owner)

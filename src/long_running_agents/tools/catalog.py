@@ -12,10 +12,12 @@ from pydantic_ai.toolsets import AbstractToolset, FunctionToolset, ToolsetTool
 from typing_extensions import override
 
 from long_running_agents.config import Settings
+from long_running_agents.domain.agent import HARMLESS, AgentBounds
 from long_running_agents.domain.skill import SkillKind
 from long_running_agents.domain.tool import Effect, Power
 from long_running_agents.domain.turn import ClientTool
 from long_running_agents.tools.code import code_tools, shell_tools
+from long_running_agents.tools.delegation import delegation_tools
 from long_running_agents.tools.deps import (
     CLIENT,
     DefinedToolset,
@@ -42,6 +44,7 @@ def families(*, network: bool) -> tuple[FunctionToolset[TurnDeps], ...]:
         pinning(),
         task_tools(),
         work_tools(),
+        delegation_tools(),
         file_tools(),
         data_tools(),
         code_tools(network=network),
@@ -110,6 +113,24 @@ def for_works(settings: Settings) -> FunctionToolset[TurnDeps]:
     """The built-in tools that a turn of a work has beside."""
     others = {family.id or "" for family in families(network=False)} - {WORK}
     return built_in(without=others, allow=settings.agent.tools.allow)
+
+
+def within(
+    toolsets: Sequence[AbstractToolset[TurnDeps]], bounds: AgentBounds, client: Collection[str]
+) -> Sequence[AbstractToolset[TurnDeps]]:
+    """The tools that the agents of a turn may use; what the client brought is not ours to judge."""
+    if bounds == AgentBounds():
+        return toolsets
+
+    def fits(_: RunContext[TurnDeps], tool: ToolDefinition) -> bool:
+        if tool.name in client:
+            return True
+        writes = bounds.read_only and effect_of(tool) is not Effect.READ
+        if (writes and tool.name not in HARMLESS) or not bounds.permits(tool.name):
+            return False
+        return bounds.memory or tool.name not in memory_tools().tools
+
+    return [each.filtered(fits) for each in toolsets]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -43,6 +43,24 @@ Judge = Callable[[str, str], Awaitable[tuple[bool, str]]]
 """Whether a sentence holds, by what the ledger shows, and why."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DelegateRequest:
+    """What a delegate is to do."""
+
+    agent: str
+    tasks: Sequence[str]
+    """One delegate for each."""
+    input: Any = None
+    """Data for it, as its input schema says."""
+    max_parallel: int = 4
+    background: bool = False
+    """Whether nobody waits for it."""
+
+
+Delegate = Callable[[str, DelegateRequest], Awaitable[str | None]]
+"""Begins delegates for a call, by its id; gives what came of them, or None while they work."""
+
+
 async def _allowed(_: GatedCall) -> Decision:
     """Nothing speaks against it."""
     return Allow()
@@ -88,6 +106,8 @@ class TurnDeps:
     permits: Permits = _allowed
     judge: Judge | None = None
     """Who judges what cannot be checked; None when nobody does."""
+    delegate: Delegate | None = None
+    """Hands work to other agents; None where that may not be."""
     looking: bool = False
     """Whether it is only looked what would be offered: then nothing is called, begun or kept."""
 

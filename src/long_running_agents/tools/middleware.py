@@ -108,6 +108,10 @@ class GivenUp(ToolFailed):
     """A tool did not finish in time; nobody knows what it has done or may still do."""
 
 
+class Delegated(CallDeferred):
+    """Another agent does what a call asks for; its receipt will be the result."""
+
+
 class CodeFailed(ToolFailed):
     """Code ran and failed; what it printed before that is its message, whoever's words it is."""
 
