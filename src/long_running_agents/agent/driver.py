@@ -472,7 +472,7 @@ class TurnDriver:
                 await self.submit(each)
 
     def _wait_with(self, above: Sequence[Turn]) -> None:
-        """Wake whoever waits for a turn that waits for a person now, since a delegate of it does."""
+        """Wake whoever waits for a turn that now waits for a person, as a delegate of it does."""
         for parent in above:
             waited = self._running.get(parent.id)
             if waited is not None and parent.status.settled:
