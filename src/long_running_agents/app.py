@@ -19,6 +19,7 @@ from long_running_agents.agent.hub import Hub
 from long_running_agents.agent.memory import Memorizer, Recall
 from long_running_agents.agent.model_request import SideRequests
 from long_running_agents.agent.registry import AgentService
+from long_running_agents.agent.router import Router
 from long_running_agents.agent.rules import RuleService
 from long_running_agents.agent.run_settings import run_settings
 from long_running_agents.agent.runner import RunSettings, TurnRunner
@@ -319,9 +320,14 @@ def _assemble(
         memories=parts.memories,
         remembered=_at_once if remembering is None else remembering.done,
         servers=parts.hands.servers,
-        registry=AgentService(database, clock),
+        registry=AgentService(database, clock, router=_router(parts, compactor)),
         workshop=parts.workshop,
     )
+
+
+def _router(parts: _Parts, compactor: Compactor) -> Router:
+    embedder = None if parts.memories is None else parts.memories.embedder
+    return Router(embedder, compactor.asked)
 
 
 def _turns(

@@ -367,6 +367,19 @@ class WorkStuck(_Shape):
     """How often since a person last looked."""
 
 
+class AgentAnomaly(_Shape):
+    """A turn took far more or far less than the turns of its agent usually do."""
+
+    type: Literal["agent_anomaly"] = "agent_anomaly"
+    agent: str
+    """As in coder@2."""
+    what: str
+    """tokens or seconds."""
+    value: float
+    usual: float
+    """The median of its turns before."""
+
+
 class UsageTotals(_Shape):
     """What a turn used."""
 
@@ -439,6 +452,7 @@ Event = Annotated[
     | ClientCalled | MemoriesRecalled | TextWritten | TasksChanged | ModelFellBack | PromptTruncated
     | ModelChanged | ModeChanged | SessionRenamed | SessionCleared | SessionCompacted | SkillChanged
     | RuleChanged | BudgetTight | WorkPhaseChanged | PlanReady | EvidenceFound | WorkStuck
+    | AgentAnomaly
     | TurnDone | TurnStopped | TurnLimited | TurnFailed
     | MessageSteered,
     Field(discriminator="type"),
