@@ -110,6 +110,17 @@ class AgentService:
 
         return await self._read(work)
 
+    async def published(self, label: str) -> AgentSpec:
+        """The version of an agent that is in use, by its name or label.
+
+        Raises:
+            NotFound: None is, or another one.
+        """
+        spec = await self._read(lambda tx: agents.get(tx, self.owner, label))
+        if spec.stage is not AgentStage.PUBLISHED:
+            raise NotFound(f"{label!r} is not in use.", hint="'lra agents list' shows the agents.")
+        return spec
+
     async def history(self, name: str) -> Sequence[AgentSpec]:
         """All versions of an agent, the newest first."""
 

@@ -7,6 +7,8 @@ from typing import Literal
 
 from long_running_agents.domain.agent import AgentDraft
 
+AUTO = "auto"
+"""Who is asked for when the router shall choose."""
 SURE = 0.2
 """The margin from which on words alone decide."""
 SHORTLIST = 5
