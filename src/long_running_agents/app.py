@@ -18,7 +18,7 @@ from long_running_agents.agent.driver import WORK, SessionModels, TurnDriver
 from long_running_agents.agent.hub import Hub
 from long_running_agents.agent.memory import Memorizer, Recall
 from long_running_agents.agent.model_request import SideRequests
-from long_running_agents.agent.registry import AgentService
+from long_running_agents.agent.registry import AgentService, file_words
 from long_running_agents.agent.rules import RuleService
 from long_running_agents.agent.run_settings import run_settings
 from long_running_agents.agent.runner import RunSettings, TurnRunner
@@ -319,7 +319,7 @@ def _assemble(
         memories=parts.memories,
         remembered=_at_once if remembering is None else remembering.done,
         servers=parts.hands.servers,
-        registry=AgentService(database, clock),
+        registry=AgentService(database, clock, words=partial(file_words, loaded.settings)),
         workshop=parts.workshop,
     )
 

@@ -2,8 +2,11 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import PurePath
 from typing import Any, TypeVar
 
+from long_running_agents.agent.agent_files import FileWords, as_markdown, read_agents
+from long_running_agents.config import Settings
 from long_running_agents.domain.agent import (
     AgentDraft,
     AgentPolicy,
@@ -82,6 +85,8 @@ class AgentService:
     database: Database
     clock: Clock
     owner: str = MINE
+    words: Callable[[], FileWords] = FileWords
+    """What the words of agents' files mean here."""
     _ready: set[str] = field(default_factory=set[str])
     """The owners who have what is built in."""
 
@@ -169,6 +174,22 @@ class AgentService:
 
         return await self._write(work)
 
+    async def bring_in(self, text: str, *, file: str = "agent.md") -> Sequence[AgentSpec]:
+        """Take agents in from a file, as drafts: its words are somebody else's.
+
+        Raises:
+            UsageError: It is no agent's file.
+        """
+        found = read_agents(text, file=file, words=self.words())
+        origin = f"import:{PurePath(file).name}"
+        return [
+            await self.save(each.draft, origin=origin, warnings=each.warnings) for each in found
+        ]
+
+    async def export(self, name: str, version: int | None = None) -> str:
+        """An agent as a file that others can read: Markdown with front matter."""
+        return as_markdown(await self.get(name, version), self.words())
+
     async def _read(self, work: Callable[[Transaction], T]) -> T:
         await self._prepare()
         return await self.database.read(work)
@@ -201,3 +222,11 @@ class AgentService:
 def _outdated(tx: Transaction, owner: str, draft: AgentDraft) -> bool:
     known = agents.history(tx, owner, draft.name)
     return not known or (known[0].origin == BUILT_IN_ORIGIN and known[0].digest != draft.digest)
+
+
+def file_words(settings: Settings) -> FileWords:
+    """What the words of agents' files mean in a home."""
+    from long_running_agents.tools.catalog import reserved  # noqa: PLC0415 - takes a while to load
+
+    pairs = (each.partition("=") for each in settings.agent.model_aliases)
+    return FileWords(reserved(), {short.strip(): name.strip() for short, _, name in pairs if name})
