@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus
 
-from long_running_agents.api import BudgetApi, RuleApi, SessionApi, TurnApi, WorkApi
+from long_running_agents.api import AgentApi, BudgetApi, RuleApi, SessionApi, TurnApi, WorkApi
 from long_running_agents.client import nouns
 from long_running_agents.client.link import PATIENCE, Address, Find, Link
 from long_running_agents.client.nouns import Heard, MemoryClient, NounClient, SkillClient
@@ -262,6 +262,10 @@ class BudgetClient(NounClient, BudgetApi):
     """Show and raise budgets, as the server's own service does."""
 
 
+class AgentClient(NounClient, AgentApi):
+    """Make, publish, route, import and export agents, as the server's own service does."""
+
+
 def _path(session_id: SessionId) -> str:
     return f"/api/sessions/{quote(session_id)}"
 
@@ -302,6 +306,7 @@ class Client:
         self.rules = RuleClient.at(link, owner)
         self.budgets = BudgetClient.at(link, owner)
         self.works = WorkClient.at(link, owner)
+        self.agents = AgentClient.at(link, owner)
         self.memories = MemoryClient.at(link, owner)
         self.skills = SkillClient.at(link, owner)
 
