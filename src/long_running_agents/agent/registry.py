@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import PurePath
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from long_running_agents.agent.agent_files import FileWords, as_markdown, read_agents
 from long_running_agents.config import Settings
@@ -15,6 +15,7 @@ from long_running_agents.domain.agent import (
     ToolChoice,
     WorkspaceMode,
     as_draft,
+    content,
     label_parts,
     said_by,
 )
@@ -23,6 +24,9 @@ from long_running_agents.domain.session import MINE
 from long_running_agents.errors import NotFound, UsageError
 from long_running_agents.store import agents
 from long_running_agents.store.database import Database, Transaction
+
+if TYPE_CHECKING:
+    from long_running_agents.api import AgentApi
 
 T = TypeVar("T")
 
@@ -222,6 +226,32 @@ class AgentService:
 def _outdated(tx: Transaction, owner: str, draft: AgentDraft) -> bool:
     known = agents.history(tx, owner, draft.name)
     return not known or (known[0].origin == BUILT_IN_ORIGIN and known[0].digest != draft.digest)
+
+
+async def use_own(agents: "AgentApi | AgentService", draft: AgentDraft, origin: str) -> AgentSpec:
+    """Have a person's own agent in use: stored and published, unless it is as it was.
+
+    Raises:
+        UsageError: Another agent of this name is in use that came from somewhere else.
+    """
+    try:
+        known = await agents.get(draft.name)
+    except NotFound:
+        known = None
+    if known is not None and known.stage is AgentStage.PUBLISHED:
+        if known.digest == draft.digest:
+            return known
+        if not known.origin.startswith(("folder:", "person")):
+            raise UsageError(
+                f"Another agent {draft.name!r} is in use, from {known.origin}.",
+                hint="Give this one another name in its file.",
+            )
+    if isinstance(agents, AgentService):
+        saved = await agents.save(draft, origin=origin)
+    else:
+        # A server says itself where an agent came from.
+        saved = await agents.save(content(draft))
+    return await agents.publish(saved.name, saved.version)
 
 
 def file_words(settings: Settings) -> FileWords:
