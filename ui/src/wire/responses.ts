@@ -116,7 +116,7 @@ export type CheckState = "ok" | "warning" | "problem";
 
 /** A part of the instructions. */
 export interface ContextInstruction {
-  /** `base`, `SOUL.md`, `USER.md`, `rules`, or `client` for what a program brings along. */
+  /** `base`, `SOUL.md`, `USER.md`, `AGENTS.md`, `rules`, or `client` for what a program brings. */
   source: string;
   text: string;
   tokens: number;
@@ -893,7 +893,7 @@ export interface SessionList {
 }
 
 /** Through what a session came to be. */
-export type SessionOrigin = "own" | "openai" | "mcp";
+export type SessionOrigin = "own" | "openai" | "mcp" | "delegate";
 
 /** A session as a list shows it. */
 export interface SessionResponse {
@@ -907,6 +907,8 @@ export interface SessionResponse {
   forked_from: string | null;
   /** Through what it came to be: ours, or another program. */
   origin: SessionOrigin;
+  /** The agent that it is held with, or null for the home's own. */
+  agent: string | null;
   turns: number;
   /** The beginning of what was said last. */
   preview: string;
