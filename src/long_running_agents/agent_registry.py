@@ -153,9 +153,11 @@ class AgentRegistry:
         """
         if not messages:
             raise UsageError("There is no message.", hint="Give at least one.")
-        last: Any = messages[-1]
-        content = cast("Any", last)["content"] if isinstance(last, dict) else None
-        return await self.ask(AUTO, str(content or getattr(last, "content", last)), conversation_id)
+        last = messages[-1]
+        said: object = getattr(last, "content", last)
+        if isinstance(last, dict):
+            said = cast("dict[str, object]", last)["content"]
+        return await self.ask(AUTO, str(said), conversation_id)
 
     async def ask(
         self, name: str, message: str | Mapping[str, Any], conversation_id: str | None

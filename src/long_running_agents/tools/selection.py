@@ -61,6 +61,8 @@ CUES = {
     r"|current(?:ly)?\b|last night|\bwon\b|\bmatch\b|\bgame\b|this (?:week|year)|search for|google",
     "manage_tasks": r"manage_tasks",
     "propose_change": r"propose_change",
+    "propose_agent": r"propose_agent|(?:make|create|new).*\bagent\b",
+    "delegate": r"delegat|\bagents?\b|specialist|hand (?:it|this) (?:to|over)|\bcoder\b|researcher",
     "generate_tool": r"(?:make|create|build|write).*\btool\b",
     "promote_skill": r"promote",
 }
