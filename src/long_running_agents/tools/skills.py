@@ -246,7 +246,7 @@ async def generate_tool(
     args: dict[str, str] | None = None,
     examples: list[ExampleArgument] | None = None,
 ) -> str:
-    """Make a new tool of a Python function, when no tool there is fits.
+    """Make a new tool of a Python function, if none fits.
 
     It can be called once it is approved.
 

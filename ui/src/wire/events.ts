@@ -281,6 +281,18 @@ export interface WorkStuck {
   alerts: number;
 }
 
+/** A turn took far more or far less than the turns of its agent usually do. */
+export interface AgentAnomaly {
+  type: "agent_anomaly";
+  /** As in coder@2. */
+  agent: string;
+  /** tokens or seconds. */
+  what: string;
+  value: number;
+  /** The median of its turns before. */
+  usual: number;
+}
+
 /** The turn has its final answer. */
 export interface TurnDone {
   type: "done";
@@ -383,6 +395,7 @@ export type Event = Place &
   | PlanReady
   | EvidenceFound
   | WorkStuck
+  | AgentAnomaly
   | TurnDone
   | TurnStopped
   | TurnLimited
