@@ -116,6 +116,11 @@ def test_what_is_left_out_is_told():
         assert any(said in warning for warning in found.warnings)
 
 
+@pytest.mark.parametrize("name", ["0_", "a-", "A_b-C", "x" * 64])
+def test_a_name_that_an_agent_can_have_is_kept(name):
+    assert head(f"name: '{name}'", "description: b").draft.name == name
+
+
 def test_a_short_name_of_a_model_is_what_the_settings_say():
     assert head("name: a", "description: b", "model: opus").draft.model == "anthropic:claude-opus"
     assert head("name: a", "description: b", "model: openai:gpt-5").draft.model == "openai:gpt-5"
