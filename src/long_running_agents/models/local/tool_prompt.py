@@ -69,6 +69,7 @@ EXAMPLES: dict[str, tuple[ToolExample, ...]] = {
         ToolExample("Which tasks are open?"),
         ToolExample("What do I still have to do?"),
     ),
+    "manage_tasks": (ToolExample("Task #4 is done.", {"action": "complete", "task_id": 4}),),
     "execute_code": (
         ToolExample("How many hours are 10,000 minutes?", {"code": "print(10_000 / 60)"}),
         ToolExample(
@@ -262,7 +263,10 @@ def _made_up(tool: ChatTool, properties: Json, needed: Sequence[str]) -> Iterato
     what = tool.description.strip().partition("\n")[0].partition(". ")[0].rstrip(".")
     if not what or any(properties.get(name, {}).get("type") != "string" for name in needed):
         return
-    values = {name: f"my {name.replace('_', ' ')}" for name in needed}
+    values = {
+        name: next(iter(properties[name].get("enum") or ()), f"my {name.replace('_', ' ')}")
+        for name in needed
+    }
     said = f"{what}: {', '.join(values.values())}" if values else what
     yield ToolExample(f"Please {said[0].lower()}{said[1:]}.", dict(values))
 
