@@ -373,7 +373,7 @@ class _Run:
         self.stack = self._middleware.stack()
 
     def instructions(self) -> str:
-        """What each request begins with: rules may be pinned, and tasks change, while it runs."""
+        """What each request begins with: rules may be pinned while it runs."""
         own = [*rule_sections(self.recorder.rules), *work_sections(self.recorder.work)]
         return instructions([*self.sections, *own])
 

@@ -505,10 +505,9 @@ def report(found: WorkDetails) -> str:
         if task.status is TaskStatus.CANCELLED:
             continue
         seen = newest.get(task.number)
-        cells = [f"#{task.number} {task.title}", *(("", "", ""))]
-        if seen is not None:
-            stale = " (stale)" if task.number in found.stale else ""
-            cells = [cells[0], f"{seen.state}{stale}", seen.proof, seen.by]
+        stale = " (stale)" if task.number in found.stale else ""
+        known = ("", "", "") if seen is None else (f"{seen.state}{stale}", seen.proof, seen.by)
+        cells = (f"#{task.number} {task.title}", *known)
         lines.append("| " + " | ".join(_cell(each) for each in cells) + " |")
     made = dict.fromkeys(task.criterion.path for task in found.tasks if task.criterion)
     for title, items in {

@@ -288,13 +288,9 @@ class WorkView:
 
     def waits_for(self, task: Task) -> list[int]:
         """The tasks that have to be proven before one; those that were given up are not."""
-        known = {each.number: each for each in self.tasks}
-        wanted = [known[number] for number in task.depends_on if number in known]
-        return [
-            each.number
-            for each in wanted
-            if each.status is not TaskStatus.CANCELLED and not self.proven(each)
-        ]
+        wanted = [each for each in self.tasks if each.number in task.depends_on]
+        alive = [each for each in wanted if each.status is not TaskStatus.CANCELLED]
+        return [each.number for each in alive if not self.proven(each)]
 
     @cached_property
     def ready(self) -> list[Task]:
@@ -352,14 +348,7 @@ class NextMove:
 
 
 def after_turn(view: WorkView, status: TurnStatus, limit: str, said: str) -> NextMove:
-    """Decide what comes after one of the work's turns has ended.
-
-    Args:
-        view: The work as it stands now.
-        status: How the turn ended.
-        limit: The limit that ended it, if one did.
-        said: Its answer, or what went wrong.
-    """
+    """Decide what comes after a turn: by how it ended, its limit, and its answer or error."""
     if status is TurnStatus.LIMITED:
         return _limited(view, limit, said)
     if status in (TurnStatus.STOPPED, TurnStatus.FAILED):
@@ -508,11 +497,8 @@ _REVIEW = (
 
 
 def _review(view: WorkView) -> str:
-    told = [
-        _REVIEW,
-        f"Goal: {clip(view.work.goal, 1000)}",
-        *(receipt(task, view.newest.get(task.number)) for task in view.leaves),
-    ]
+    told = [_REVIEW, f"Goal: {clip(view.work.goal, 1000)}"]
+    told += [receipt(task, view.newest.get(task.number)) for task in view.leaves]
     if paths := sorted({each.path for each in view.changes if each.path}):
         told.append(f"Files that were written: {clip(', '.join(paths), 1000)}")
     return "\n".join(told)
@@ -609,10 +595,7 @@ def forecast(
 ) -> Forecast:
     """What the tasks that are left may take.
 
-    Args:
-        left: Those tasks.
-        steps: How many steps earlier tasks took, each.
-        requests: What earlier requests to the model took: tokens, and money if that is known.
+    By the steps that earlier tasks took, and what earlier requests did: tokens, and any known cost.
     """
     tokens = sorted(each for each, _ in requests)
     prices = sorted(price for _, price in requests if price is not None)

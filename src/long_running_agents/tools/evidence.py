@@ -61,15 +61,9 @@ async def check(
     step: int,
     known: Finding | None = None,
 ) -> Evidence:
-    """Look whether a task is done, and write down what was found.
+    """Look whether a task is done, and write down what was found, once for each cause.
 
-    Args:
-        deps: What can be looked at.
-        view: The work.
-        task: The task; it has a criterion.
-        cause: What it is looked for: the same never finds anything twice.
-        step: The step in which it is; changes in it or later are newer than what is found.
-        known: What was found, if it was looked already.
+    Changes in the step or later are newer than it. ``known`` is what was found, if it was looked.
     """
     work, kind = view.work, _criterion(task).kind
     state, proof = known or await _looked(deps, work, task)

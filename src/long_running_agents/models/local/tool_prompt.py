@@ -9,6 +9,7 @@ from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
+from itertools import dropwhile, takewhile
 from typing import Any, cast
 from uuid import uuid4
 
@@ -272,14 +273,14 @@ def _made_up(tool: ChatTool, properties: Json, needed: Sequence[str]) -> Iterato
 
 
 def _background(messages: Sequence[ChatMessage]) -> Iterator[PlainMessage]:
-    texts = [message.text for message in messages if message.role == "system" and message.text]
-    if texts:
+    leading = takewhile(lambda message: message.role == "system", messages)
+    if texts := [message.text for message in leading if message.text]:
         yield PlainMessage("system", "\n\n".join([_BACKGROUND, *texts]))
 
 
 def _turns(messages: Sequence[ChatMessage], no_tool: str) -> Iterator[PlainMessage]:
     names = {call.id: call.name for message in messages for call in message.calls}
-    for message in messages:
+    for message in dropwhile(lambda message: message.role == "system", messages):
         match message.role:
             case "user":
                 yield PlainMessage("user", message.text)
@@ -293,7 +294,7 @@ def _turns(messages: Sequence[ChatMessage], no_tool: str) -> Iterator[PlainMessa
                 for call in message.calls:
                     yield PlainMessage("assistant", _written(call.name, call.arguments))
             case "system":
-                pass
+                yield PlainMessage("system", message.text)
 
 
 def _plain(messages: Sequence[ChatMessage]) -> Iterator[PlainMessage]:
@@ -310,7 +311,7 @@ def _plain(messages: Sequence[ChatMessage]) -> Iterator[PlainMessage]:
             yield PlainMessage("user", f"[{name} gave: {message.text}]")
         else:
             yield PlainMessage("assistant", f"I used {name}. It gave this result:\n{message.text}")
-    if messages[-1].role == "tool":
+    if [message.role for message in messages if message.role != "system"][-1:] == ["tool"]:
         yield PlainMessage("user", _PLAIN_WORDS)
 
 
