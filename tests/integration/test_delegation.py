@@ -60,6 +60,7 @@ async def test_a_delegate_works_in_a_session_of_its_own_and_its_receipt_is_the_r
         assert "list_files 1" in shown
         [started], [done] = await told(app, DelegateStarted), await told(app, DelegateEnded)
         assert started.delegate_id == done.delegate_id == begun.turn_id
+        assert started.delegate_session == done.delegate_session == receipt.session_id
         session = await app.sessions.get(receipt.session_id)
         assert (session.origin, session.agent) == (SessionOrigin.DELEGATE, "coder")
         # Its instructions are its own.
