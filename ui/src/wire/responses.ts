@@ -9,6 +9,111 @@ export interface ActivityResponse {
   next: string | null;
 }
 
+/** An agent as other agents find it, in the form of A2A 1.0. */
+export interface AgentCard {
+  name: string;
+  description: string;
+  version: string;
+  supportedInterfaces: CardInterface[];
+  capabilities: Record<string, boolean>;
+  skills: CardSkill[];
+  defaultInputModes: string[];
+  defaultOutputModes: string[];
+  securitySchemes: Record<string, Json>;
+}
+
+/** Of each agent the version in use, or else the newest, by name. */
+export interface AgentList {
+  agents: AgentResponse[];
+}
+
+/** What an agent may do less than its owner's settings allow. */
+export interface AgentPolicy {
+  /** Tools that run only after a person agreed. */
+  approvals: string[];
+  workspace: WorkspaceMode;
+  /** Hosts that its tools may reach, with ``*``; null for those of the settings. */
+  network: string[] | null;
+}
+
+/** One version of an agent, which never changes. */
+export interface AgentResponse {
+  name: string;
+  /** What it is for: people and the router read it. */
+  description: string;
+  /** What its model is told first. */
+  instructions: string;
+  capabilities: string[];
+  /** Sentences of people that are for it. */
+  examples: string[];
+  /** The model it asks; the session's unless given. */
+  model: string | null;
+  sampling: Sampling;
+  tools: ToolChoice;
+  policy: AgentPolicy;
+  /** What one of its turns may use, delegates included. */
+  budget: Limits;
+  /** Whether it recalls and writes memories. */
+  memory: "shared" | "none";
+  input_schema: Record<string, Json> | null;
+  /** What its answer has to be, as a JSON schema; any text when unset. */
+  output_schema: Record<string, Json> | null;
+  /** How far it may hand work on; 0 for not at all. */
+  max_chain_depth: number;
+  /** The agents that do its work one after another, instead of a model. */
+  chain: Chain | null;
+  color: string;
+  icon: string;
+  /** What an imported file said beside; it comes out again on export. */
+  extra: Record<string, Json>;
+  version: number;
+  stage: AgentStage;
+  /** Who made it: person, built-in, import:FILE, or agent:NAME. */
+  origin: string;
+  /** What was left out when it was imported. */
+  warnings: string[];
+  created_at: string;
+  /** Names its content: the same content has the same. */
+  digest: string;
+}
+
+/** Where a version of an agent stands. */
+export type AgentStage = "draft" | "published" | "retired";
+
+/** How each version of an agent has done that did something, the newest first. */
+export interface AgentStatsList {
+  stats: AgentStatsResponse[];
+}
+
+/** How one version of an agent has done. */
+export interface AgentStatsResponse {
+  /** name@version. */
+  agent: string;
+  turns: number;
+  done: number;
+  /** Tasks whose evidence was refuted in its turns. */
+  refuted: number;
+  tokens: number;
+  cost: string;
+  p50_seconds: number;
+  p95_seconds: number;
+  /** The last ones. */
+  errors: string[];
+  /** What of its last turn is far outside what its turns before took. */
+  anomalies: string[];
+}
+
+/** An agent as a file. */
+export interface AgentText {
+  /** Markdown with front matter. */
+  text: string;
+}
+
+/** All versions of an agent, the newest first. */
+export interface AgentVersions {
+  versions: AgentResponse[];
+}
+
 /** Questions that wait for an answer, the oldest first. */
 export interface ApprovalList {
   approvals: ApprovalView[];
@@ -84,7 +189,44 @@ export interface BudgetResponse {
 }
 
 /** What a budget is for; each is a part of the next one's. */
-export type BudgetScope = "turn" | "work" | "session" | "day";
+export type BudgetScope = "turn" | "parent" | "work" | "session" | "day";
+
+/** Where an agent can be asked. */
+export interface CardInterface {
+  url: string;
+  protocolBinding: string;
+  protocolVersion: string;
+  /** The model to ask for there. */
+  tenant: string;
+}
+
+/** What an agent can do. */
+export interface CardSkill {
+  id: string;
+  name: string;
+  description: string;
+  tags: string[];
+  examples: string[];
+}
+
+/** Agents that do a piece of work together, in an order that no model decides. */
+export interface Chain {
+  strategy: ChainStrategy;
+  links: ChainLink[];
+}
+
+/** One agent of a chain. */
+export interface ChainLink {
+  agent: string;
+  /** What it is given; ``{{input}}`` is the chain's, ``{{1.output.field}}`` an earlier link's. */
+  input: string;
+  /** When it works, such as ``{"field": "1.output.score", "gte": 0.7}``; always when unset. */
+  when: Record<string, Json> | null;
+  on_error: "stop" | "continue";
+}
+
+/** In which order the links of a chain work. */
+export type ChainStrategy = "sequential" | "parallel" | "conditional";
 
 /** What came of a message. */
 export interface ChatResponse {
@@ -800,6 +942,31 @@ export interface PullResponse {
   message: string;
 }
 
+/** An agent that a message may be for. */
+export interface RouteCandidate {
+  /** name@version. */
+  agent: string;
+  score: number;
+  /** What of the message its description, instructions or tools have, the rarest first. */
+  words: string[];
+  /** The sentence for this agent that is most like the message. */
+  near_example: string;
+}
+
+/** Which agent a message is for, and why. */
+export interface RoutingResponse {
+  /** name@version; empty for the home's own agent. */
+  to: string;
+  /** Who decided; "default" when nobody could. */
+  by: "words" | "model" | "person" | "default";
+  /** By how much the first is better than the second, from 0 to 1. */
+  margin: number;
+  /** The best, the first of them first. */
+  candidates: RouteCandidate[];
+  /** Whether a person should be asked. */
+  unsure: boolean;
+}
+
 /** Rules: the owner's, then those of a session, in the order they were pinned. */
 export interface RuleList {
   rules: RuleResponse[];
@@ -842,6 +1009,15 @@ export type RuleState = "suggested" | "active" | "lifted" | "dismissed";
 
 /** What a rule says, or the settings where nobody is there to ask. */
 export type Ruling = "allow" | "ask" | "deny";
+
+/** How a model is asked; what is unset is as the settings say. */
+export interface Sampling {
+  temperature: number | null;
+  top_p: number | null;
+  presence_penalty: number | null;
+  frequency_penalty: number | null;
+  max_tokens: number | null;
+}
 
 /** Where a task may write and whom it may reach; empty means that nothing is said. */
 export interface Scope {
@@ -893,7 +1069,7 @@ export interface SessionList {
 }
 
 /** Through what a session came to be. */
-export type SessionOrigin = "own" | "openai" | "mcp";
+export type SessionOrigin = "own" | "openai" | "mcp" | "delegate";
 
 /** A session as a list shows it. */
 export interface SessionResponse {
@@ -907,6 +1083,8 @@ export interface SessionResponse {
   forked_from: string | null;
   /** Through what it came to be: ours, or another program. */
   origin: SessionOrigin;
+  /** The agent that it is held with, or null for the home's own. */
+  agent: string | null;
   turns: number;
   /** The beginning of what was said last. */
   preview: string;
@@ -1179,6 +1357,13 @@ export interface TokenList {
 /** What a caller may do. */
 export type TokenScope = "read" | "chat" | "approve" | "admin";
 
+/** Which tools an agent may use, of those that its owner's settings allow. */
+export interface ToolChoice {
+  /** Null for the usual ones. */
+  allow: string[] | null;
+  deny: string[];
+}
+
 /** Every built-in tool, the caller's skills in use, and tools of MCP servers. */
 export interface ToolList {
   tools: ToolResponse[];
@@ -1259,6 +1444,8 @@ export interface TurnResponse {
   ended_at: string | null;
   /** Whether its message is for the turn that runs, at its next step. */
   steer: boolean;
+  /** The agent and version that it is run with, as in ``coder@2``; empty for the home's own. */
+  agent: string;
   origin: string;
   tool_calls: number;
   approvals: PendingQuestion[];
@@ -1285,6 +1472,8 @@ export interface TurnShape {
   ended_at: string | null;
   /** Whether its message is for the turn that runs, at its next step. */
   steer: boolean;
+  /** The agent and version that it is run with, as in ``coder@2``; empty for the home's own. */
+  agent: string;
   origin: string;
   tool_calls: number;
 }
@@ -1462,4 +1651,35 @@ export interface WorkResponse {
   created_at: string;
   updated_at: string;
   ended_at: string | null;
+}
+
+/** What an agent may do with the workspace. */
+export type WorkspaceMode = "shared" | "own" | "read_only";
+
+/** The delegates of a turn, in the order in which they began. */
+export interface DelegateList {
+  delegates: DelegationResponse[];
+}
+
+/** That a turn works for another, and what came of it. */
+export interface DelegationResponse {
+  turn_id: string;
+  parent_id: string;
+  call_id: string;
+  place: number;
+  background: boolean;
+  receipt: Receipt | null;
+}
+
+/** What a delegate did: every number is from the ledger, none from its words. */
+export interface Receipt {
+  agent: string;
+  session_id: string;
+  turn_id: string;
+  status: string;
+  answer: string;
+  tokens: number;
+  cost: string;
+  seconds: number;
+  no_work_seen: boolean;
 }
