@@ -4,8 +4,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from long_running_agents.agent_registry import Agent, AgentRegistry
     from long_running_agents.app import App, open_app
     from long_running_agents.config import Settings, load
+    from long_running_agents.domain.agent import AgentSpec
     from long_running_agents.errors import LraError
     from long_running_agents.function_store import FunctionStore
     from long_running_agents.library import (
@@ -18,7 +20,10 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "Agent",
     "AgentDeps",
+    "AgentRegistry",
+    "AgentSpec",
     "App",
     "FunctionStore",
     "LraError",
@@ -33,7 +38,10 @@ __all__ = [
 
 # Names are imported when they are used: `lra --help` need not load an agent.
 _HOMES: dict[str, str] = {
+    "Agent": "agent_registry",
     "AgentDeps": "library",
+    "AgentRegistry": "agent_registry",
+    "AgentSpec": "domain.agent",
     "App": "app",
     "FunctionStore": "function_store",
     "LraError": "errors",

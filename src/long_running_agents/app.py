@@ -20,6 +20,7 @@ from long_running_agents.agent.hub import Hub
 from long_running_agents.agent.memory import Memorizer, Recall
 from long_running_agents.agent.model_request import SideRequests
 from long_running_agents.agent.registry import AgentService
+from long_running_agents.agent.router import Router
 from long_running_agents.agent.rules import RuleService
 from long_running_agents.agent.run_settings import run_settings
 from long_running_agents.agent.runner import RunSettings, TurnRunner
@@ -217,8 +218,7 @@ def _parts(
     )
     if workshop is not None:
         closing.push_async_callback(workshop.close)
-    registry = AgentService(database, clock)
-    return _Parts(database, clock, hub, hands, remembering, workshop, registry)
+    return _Parts(database, clock, hub, hands, remembering, workshop)
 
 
 @asynccontextmanager
@@ -251,7 +251,6 @@ class _Parts:
     hands: AllOwnerResources
     remembering: Memorizer | None
     workshop: SkillSetup | None
-    registry: AgentService
 
     @property
     def memories(self) -> MemoryService | None:
@@ -280,6 +279,7 @@ def _assemble(
     hub.attend(observers.on_event)
     chosen = SessionModels()
     compactor = _compactor(loaded, parts, models, settings)
+    registry = AgentService(database, clock, router=_router(parts, compactor))
     runner = TurnRunner(
         database=database,
         hub=hub,
@@ -307,7 +307,7 @@ def _assemble(
         database=database,
         hub=hub,
         clock=clock,
-        registry=parts.registry,
+        registry=registry,
         submit=driver.submit,
     )
     return App(
@@ -317,7 +317,7 @@ def _assemble(
         sessions=SessionService(
             database, clock, loaded.settings.owner, hub.publish, chosen.switch, compactor.archive
         ),
-        turns=_turns(loaded.settings, parts, driver),
+        turns=_turns(loaded.settings, parts, driver, registry),
         contexts=ContextService(
             database, clock, runner, models, driver.view, compactor, loaded.settings.owner
         ),
@@ -329,15 +329,22 @@ def _assemble(
         memories=parts.memories,
         remembered=_at_once if remembering is None else remembering.done,
         servers=parts.hands.servers,
-        registry=parts.registry,
+        registry=registry,
         workshop=parts.workshop,
     )
 
 
-def _turns(settings: Settings, parts: "_Parts", driver: TurnDriver) -> TurnService:
+def _router(parts: _Parts, compactor: Compactor) -> Router:
+    embedder = None if parts.memories is None else parts.memories.embedder
+    return Router(embedder, compactor.asked)
+
+
+def _turns(
+    settings: Settings, parts: _Parts, driver: TurnDriver, registry: AgentService
+) -> TurnService:
     works = WorkDefaults.of(settings.agent.deep_work)
     return TurnService(
-        parts.database, parts.hub, parts.clock, driver, parts.registry, settings.owner, works
+        parts.database, parts.hub, parts.clock, driver, registry, settings.owner, works
     )
 
 

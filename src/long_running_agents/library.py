@@ -307,7 +307,7 @@ async def run_agent(prompt: str, deps: AgentDeps) -> tuple[str, list[ModelMessag
     key = accept_session(deps.session_id)
     started = await app.turns.start(key, prompt, attended=False)
     turn = await app.turns.settled(started.id)
-    _raise_unless_done(turn)
+    raise_unless_done(turn)
 
     def work(tx: Transaction) -> list[StoredMessage]:
         told = turns.of_session(tx, key)
@@ -316,7 +316,8 @@ async def run_agent(prompt: str, deps: AgentDeps) -> tuple[str, list[ModelMessag
     return turn.answer, transcript.loaded(await app.database.read(work))
 
 
-def _raise_unless_done(turn: Turn) -> None:
+def raise_unless_done(turn: Turn) -> None:
+    """Tell a program why a turn has no answer."""
     match turn.status:
         case TurnStatus.DONE:
             return

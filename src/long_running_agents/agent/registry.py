@@ -4,11 +4,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
+from long_running_agents.agent.router import Router
 from long_running_agents.domain.agent import (
     AgentDraft,
     AgentPolicy,
     AgentSpec,
     AgentStage,
+    AgentStats,
     ToolChoice,
     WorkspaceMode,
     as_draft,
@@ -16,6 +18,7 @@ from long_running_agents.domain.agent import (
     said_by,
 )
 from long_running_agents.domain.ports import Clock
+from long_running_agents.domain.routing import Routing
 from long_running_agents.domain.session import MINE
 from long_running_agents.errors import NotFound, UsageError
 from long_running_agents.store import agents
@@ -82,6 +85,7 @@ class AgentService:
     database: Database
     clock: Clock
     owner: str = MINE
+    router: Router = field(default_factory=Router)
     _ready: set[str] = field(default_factory=set[str])
     """The owners who have what is built in."""
 
@@ -105,6 +109,17 @@ class AgentService:
             return found or agents.get(tx, self.owner, label)
 
         return await self._read(work)
+
+    async def published(self, label: str) -> AgentSpec:
+        """The version of an agent that is in use, by its name or label.
+
+        Raises:
+            NotFound: None is, or another one.
+        """
+        spec = await self._read(lambda tx: agents.get(tx, self.owner, label))
+        if spec.stage is not AgentStage.PUBLISHED:
+            raise NotFound(f"{label!r} is not in use.", hint="'lra agents list' shows the agents.")
+        return spec
 
     async def history(self, name: str) -> Sequence[AgentSpec]:
         """All versions of an agent, the newest first."""
@@ -168,6 +183,21 @@ class AgentService:
             return spec
 
         return await self._write(work)
+
+    async def route(self, text: str, *, needs: Sequence[str] = ()) -> Routing:
+        """Which agent a message is for, and why; of those with the capabilities it needs."""
+        await self._prepare()
+        return await self.router.route(self.database, self.owner, text, needs)
+
+    async def stats(self, name: str) -> Sequence[AgentStats]:
+        """How each version of an agent has done that did something, the newest first."""
+        labels = [spec.label for spec in await self.history(name)]
+
+        def work(tx: Transaction) -> list[AgentStats]:
+            told = [agents.stats(tx, self.owner, label) for label in labels]
+            return [each for each in told if each is not None]
+
+        return await self._read(work)
 
     async def _read(self, work: Callable[[Transaction], T]) -> T:
         await self.prepare()

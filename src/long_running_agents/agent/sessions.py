@@ -102,6 +102,7 @@ class SessionService:
         title: str = UNTITLED,
         model: str | None = None,
         mode: Mode = Mode.BOUNDED,
+        agent: str | None = None,
     ) -> Session:
         """Begin an empty session.
 
@@ -110,6 +111,7 @@ class SessionService:
             title: What it is called by people.
             model: The model to ask, instead of the configured one.
             mode: How far it may go on its own.
+            agent: The agent it is held with, instead of the home's own.
 
         Raises:
             Taken: There is a session of that id.
@@ -120,6 +122,7 @@ class SessionService:
             title=title,
             mode=mode,
             model=model,
+            agent=agent,
             created_at=now,
             updated_at=now,
             owner=self.owner,

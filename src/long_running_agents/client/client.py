@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus
 
-from long_running_agents.api import BudgetApi, RuleApi, SessionApi, TurnApi, WorkApi
+from long_running_agents.api import AgentApi, BudgetApi, RuleApi, SessionApi, TurnApi, WorkApi
 from long_running_agents.client import nouns
 from long_running_agents.client.link import PATIENCE, Address, Find, Link
 from long_running_agents.client.nouns import Heard, MemoryClient, NounClient, SkillClient
@@ -69,6 +69,7 @@ class TurnClient(NounClient, TurnApi):
                 "model": model,
                 "origin": terms.origin,
                 "steer": terms.steer,
+                "agent": terms.agent,
             },
             headers={"Idempotency-Key": secrets.token_urlsafe(18), "Prefer": "respond-async"},
         )
@@ -258,6 +259,10 @@ class WorkClient(NounClient, WorkApi):
     """Begin, approve, pause and resume works, as the server's own service does."""
 
 
+class AgentClient(NounClient, AgentApi):
+    """Save, publish, retire, teach and route to agents, as the server's own service does."""
+
+
 class BudgetClient(NounClient, BudgetApi):
     """Show and raise budgets, as the server's own service does."""
 
@@ -302,6 +307,7 @@ class Client:
         self.rules = RuleClient.at(link, owner)
         self.budgets = BudgetClient.at(link, owner)
         self.works = WorkClient.at(link, owner)
+        self.agents = AgentClient.at(link, owner)
         self.memories = MemoryClient.at(link, owner)
         self.skills = SkillClient.at(link, owner)
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, fields
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
+from math import ceil
+from statistics import median
 from typing import Any, Literal, cast
 
 from pydantic import TypeAdapter, ValidationError
@@ -251,3 +253,58 @@ class AgentStats:
     """The last ones."""
     anomalies: tuple[str, ...] = ()
     """What of its last turn is far outside what its turns before took."""
+
+
+@dataclass(frozen=True, slots=True)
+class TurnCost:
+    """What a turn took."""
+
+    tokens: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Anomaly:
+    """Something of a turn that is far outside what turns of its agent take."""
+
+    what: Literal["tokens", "seconds"]
+    value: float
+    usual: float
+
+    def __str__(self) -> str:
+        return f"{self.value:,.0f} {self.what} instead of about {self.usual:,.0f}"
+
+
+LOOKED_BACK = 50
+"""Turns of a version by which the next is judged."""
+_FEWEST = 8
+_FAR = 3
+_STEADY = 0.1
+"""The least that counts as usual variation: the same work never takes exactly the same."""
+
+
+def unusual(last: TurnCost, before: Sequence[TurnCost]) -> tuple[Anomaly, ...]:
+    """What of a turn is farther from the median of those before than three times their MAD."""
+    if len(before) < _FEWEST:
+        return ()
+    whats: tuple[Literal["tokens", "seconds"], ...] = ("tokens", "seconds")
+    found: list[Anomaly] = []
+    for what in whats:
+        value = float(getattr(last, what))
+        known = [float(getattr(each, what)) for each in before[:LOOKED_BACK]]
+        usual = median(known)
+        spread = max(median(abs(each - usual) for each in known), usual * _STEADY)
+        if abs(value - usual) > _FAR * spread:
+            found.append(Anomaly(what, value, usual))
+    return tuple(found)
+
+
+def anomalies(last: TurnCost, before: Sequence[TurnCost]) -> tuple[str, ...]:
+    """The same, in words."""
+    return tuple(map(str, unusual(last, before)))
+
+
+def percentile(values: Sequence[float], share: float) -> float:
+    """The value that so large a share of some values does not exceed; 0 for none."""
+    ordered = sorted(values)
+    return ordered[max(0, ceil(share * len(ordered)) - 1)] if ordered else 0.0

@@ -411,6 +411,19 @@ class DelegateEnded(_Shape):
     """Whether it made no call although its task names files or sources."""
 
 
+class AgentAnomaly(_Shape):
+    """A turn took far more or far less than the turns of its agent usually do."""
+
+    type: Literal["agent_anomaly"] = "agent_anomaly"
+    agent: str
+    """As in coder@2."""
+    what: str
+    """tokens or seconds."""
+    value: float
+    usual: float
+    """The median of its turns before."""
+
+
 class UsageTotals(_Shape):
     """What a turn used."""
 
@@ -484,6 +497,7 @@ Event = Annotated[
     | ModelChanged | ModeChanged | SessionRenamed | SessionCleared | SessionCompacted | SkillChanged
     | AgentChanged | DelegateStarted | DelegateEnded
     | RuleChanged | BudgetTight | WorkPhaseChanged | PlanReady | EvidenceFound | WorkStuck
+    | AgentAnomaly
     | TurnDone | TurnStopped | TurnLimited | TurnFailed
     | MessageSteered,
     Field(discriminator="type"),

@@ -74,7 +74,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-_WORD = re.compile(r"[a-z0-9]{2,}")
+_WORD = re.compile(r"[^\W_]{2,}")
 _COMMON = frozenset(
     {"an", "and", "are", "as", "at", "be", "by", "can", "do", "for", "from", "how", "if", "in"}
     | {"into", "is", "it", "its", "me", "my", "not", "of", "on", "one", "or", "that", "the"}

@@ -20,6 +20,7 @@ from long_running_agents.server.models import ModelRoutes, ModelSwitch
 from long_running_agents.server.openai.routes import OpenAIRoutes
 from long_running_agents.server.routes import (
     admin,
+    agents,
     approvals,
     chat,
     files,
@@ -42,6 +43,7 @@ _ROUTES: tuple[type[Routes], ...] = (
     sessions.SessionRoutes,
     sessions.TaskRoutes,
     works.WorkRoutes,
+    agents.AgentRoutes,
     admin.UsageRoutes,
     admin.BudgetRoutes,
     ModelRoutes,

@@ -57,6 +57,8 @@ class SendMessage(_Frame):
     """What names the message: the same sent twice under the same key is one turn."""
     steer: bool = False
     """Whether it is for the turn that runs, at its next step, instead of queueing behind it."""
+    agent: Annotated[str, Field(max_length=100)] | None = None
+    """Who answers from now on: an agent such as coder or coder@2, "auto", "" for the home's own."""
 
 
 class SetMode(_Frame):
@@ -308,7 +310,13 @@ class SessionSocket(SocketPipe):
         # A name may say where a conversation is sent.
         model = None if asked.model is None else await self._switching.nameable(asked.model)
         shown = await attached(self._app, self._caller.owner, asked.content)
-        terms = Terms(mode=asked.mode, key=asked.key, pictures=shown, steer=asked.steer)
+        terms = Terms(
+            mode=asked.mode,
+            key=asked.key,
+            pictures=shown,
+            steer=asked.steer,
+            agent=asked.agent,
+        )
         await self._turns.start(self._session_id, asked.content, model=model, terms=terms)
 
     async def _next_missed(self) -> EventEnvelope | None:

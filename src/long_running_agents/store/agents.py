@@ -7,20 +7,32 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import func, insert, select, update
+from sqlalchemy import case, func, insert, select, update
 
 from long_running_agents.domain.agent import (
+    LOOKED_BACK,
     AgentDraft,
     AgentSpec,
     AgentStage,
+    AgentStats,
+    TurnCost,
+    anomalies,
     as_draft,
     content,
     label_parts,
+    percentile,
     said_by,
 )
+from long_running_agents.domain.turn import TurnStatus
+from long_running_agents.domain.work import EvidenceState
 from long_running_agents.errors import NotFound
 from long_running_agents.store.database import Transaction
-from long_running_agents.store.tables import agent_examples, agents
+from long_running_agents.store.tables import agent_examples, agents, evidence, turns
+
+_ENDED = [status for status in TurnStatus if status.ended]
+_TIMED = 1_000
+"""Turns of a version whose seconds are looked at."""
+_ERRORS = 3
 
 
 @lru_cache(maxsize=4096)
@@ -156,3 +168,45 @@ def learned(tx: Transaction, owner: str) -> dict[str, Sequence[str]]:
     for row in tx.execute(query.order_by(agent_examples.c.at)):
         found.setdefault(row.agent, []).append(row.text)
     return {name: tuple(texts) for name, texts in found.items()}
+
+
+def costs(tx: Transaction, owner: str, label: str, most: int = LOOKED_BACK + 1) -> list[TurnCost]:
+    """What the ended turns of a version took, the newest first."""
+    tokens = turns.c.input_tokens + turns.c.output_tokens
+    query = select(tokens, turns.c.seconds).where(*_of_version(owner, label))
+    rows = tx.execute(query.order_by(turns.c.created_at.desc()).limit(most))
+    return [TurnCost(int(row[0]), float(row[1])) for row in rows]
+
+
+def stats(tx: Transaction, owner: str, label: str) -> AgentStats | None:
+    """How a version has done; None while it has done nothing."""
+    mine = _of_version(owner, label)
+    done = func.sum(case((turns.c.status == TurnStatus.DONE, 1), else_=0))
+    tokens = func.sum(turns.c.input_tokens + turns.c.output_tokens)
+    query = select(func.count(), done, tokens, func.sum(turns.c.cost)).where(*mine)
+    count, finished, used, cost = tx.execute(query).one()
+    if not count:
+        return None
+    newest = turns.c.created_at.desc()
+    wrong = select(turns.c.error).where(*mine, turns.c.error != "").order_by(newest)
+    found = (evidence.c.work_id == turns.c.work_id) & (evidence.c.turn == turns.c.number)
+    refuted = select(func.count()).where(*mine, found, evidence.c.state == EvidenceState.REFUTED)
+    timed = costs(tx, owner, label, _TIMED)
+    seconds = [each.seconds for each in timed]
+    return AgentStats(
+        agent=label,
+        turns=count,
+        done=finished,
+        refuted=tx.execute(refuted).scalar() or 0,
+        tokens=used,
+        cost=cost,
+        p50_seconds=percentile(seconds, 0.5),
+        p95_seconds=percentile(seconds, 0.95),
+        errors=tuple(tx.execute(wrong.limit(_ERRORS)).scalars()),
+        anomalies=anomalies(timed[0], timed[1:]),
+    )
+
+
+def _of_version(owner: str, label: str) -> tuple[Any, ...]:
+    ended = turns.c.status.in_(_ENDED)
+    return turns.c.owner == owner, turns.c.agent == label, ended

@@ -49,8 +49,6 @@ PUBLIC = {
     ("POST", "/api/models/pull"),
     ("GET", "/api/models/pull"),
     ("DELETE", "/api/models/pull"),
-    ("GET", "/v1/models"),
-    ("GET", "/v1/models/{name}"),
     ("GET", "/metrics"),
     ("POST", "/login"),
     ("POST", "/logout"),
@@ -72,6 +70,9 @@ async def theirs(app, client):
     plan = [{"title": MARK, "criterion": {"kind": "file", "path": MARK}}]
     new = {"goal": MARK, "session_id": "planned", "plan": plan}
     work = await ask.ok("POST", "/api/works", json=new)
+    spec = {"name": "theirs-too", "description": MARK, "examples": [f"A {MARK}"]}
+    await ask.ok("POST", "/api/agents", json={"agent": spec})
+    await ask.ok("POST", "/api/agents/theirs-too/publish")
     app.hands.of("you").workspace.write(f"skills/{MARK}.py", b"no skill")
     await app.workshop.filing.look("you")
     return {
@@ -83,12 +84,24 @@ async def theirs(app, client):
         "number": memory["memory"]["id"],
         "batch": batch,
         "name": "stripes",
+        "agent": "theirs-too",
     }
 
 
 def requests(ids):
     """Every route, asked for what is the other's."""
-    themes = (conversations, works, others, approvals, memories, files, skills, turns, openai)
+    themes = (
+        conversations,
+        works,
+        others,
+        approvals,
+        memories,
+        files,
+        skills,
+        turns,
+        openai,
+        agents,
+    )
     return [request for theme in themes for request in theme(ids)]
 
 
@@ -105,6 +118,28 @@ def works(ids):
         *(("POST", f"{work}/{verb}", {}) for verb in verbs),
         ("POST", f"{work}/revise", {"json": {"feedback": "Mine"}}),
         ("POST", f"{work}/resume", {"json": {"accept": [1]}}),
+    ]
+
+
+def agents(ids):
+    """Agents as data."""
+    agent = f"/api/agents/{ids['agent']}"
+    file = f"---\nname: mine\ndescription: A {MARK}\n---\nMine."
+    return [
+        ("GET", "/api/agents", {}),
+        ("POST", "/api/agents/route", {"json": {"text": f"A {MARK}"}}),
+        ("POST", "/api/agents/route", {"json": {"text": "Tell me about fish"}}),
+        ("GET", agent, {}),
+        ("GET", f"{agent}?version=1", {}),
+        *(("GET", f"{agent}/{part}", {}) for part in ("versions", "stats", "export")),
+        *(("POST", f"{agent}/{part}", {}) for part in ("publish", "retire")),
+        ("POST", f"{agent}/examples", {"json": {"text": "Mine"}}),
+        ("GET", f"/agents/{ids['agent']}/agent-card.json", {}),
+        ("GET", "/.well-known/agent-card.json", {}),
+        ("GET", "/v1/models", {}),
+        ("GET", f"/v1/models/agent:{ids['agent']}", {}),
+        ("POST", "/api/agents/import", {"json": {"text": file}}),
+        ("POST", "/api/agents", {"json": {"agent": {"name": "mine"}}}),
     ]
 
 
@@ -267,7 +302,7 @@ async def seen(ask):
         "/api/approvals", "/api/grants?revoked=true", "/api/approvals/log", "/api/memory?limit=100",
         "/api/memory/stats", "/api/files?depth=16", "/api/activity?limit=1000",
         "/api/files/content?path=zebrafish.txt", "/api/skills", "/api/skills/problems",
-        "/api/skills/stripes/versions", "/api/tools",
+        "/api/skills/stripes/versions", "/api/agents/theirs-too/versions", "/api/tools",
     )  # fmt: skip
     return [(await ask("GET", path)).text for path in paths]
 
@@ -332,7 +367,17 @@ async def test_every_route_is_among_those_that_were_tried(tmp_path):
         if not path.startswith(("/api/tokens", "/mcp"))
     }
     ids = dict.fromkeys(
-        ("session_id", "turn_id", "approval_id", "rule_id", "number", "batch", "name", "work_id"),
+        (
+            "session_id",
+            "turn_id",
+            "approval_id",
+            "rule_id",
+            "number",
+            "batch",
+            "name",
+            "work_id",
+            "agent",
+        ),
         "x",
     )
     tried = {(method, path.partition("?")[0]) for method, path, _ in requests(ids)}

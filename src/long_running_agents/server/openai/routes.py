@@ -16,6 +16,7 @@ from long_running_agents.agent.model_request import SideRequest
 from long_running_agents.app import App
 from long_running_agents.config import LoadedSettings
 from long_running_agents.domain import ids
+from long_running_agents.domain.agent import AgentStage
 from long_running_agents.domain.auth import Caller, TokenScope
 from long_running_agents.domain.budget import Spent
 from long_running_agents.domain.events import TurnFailed
@@ -69,6 +70,21 @@ def model_names(loaded: LoadedSettings) -> list[str]:
 def listed(loaded: LoadedSettings) -> Sequence[str]:
     """Every name that a client is shown."""
     return list(dict.fromkeys([*agent_names(loaded), *model_names(loaded)]))
+
+
+_AGENT = "agent:"
+"""What the name of a published agent begins with, among the models."""
+
+
+async def agent_for(asked: str, app: App, caller: Caller) -> str | None:
+    """The published agent that is asked for as a model; None for a model.
+
+    Raises:
+        NotFound: There is no agent of this name, or not for this caller.
+    """
+    if not asked.startswith(_AGENT):
+        return None
+    return (await app.registry.of(caller.owner).published(asked.removeprefix(_AGENT))).name
 
 
 def model_for(asked: str, loaded: LoadedSettings, caller: Caller) -> str | None:
@@ -172,7 +188,8 @@ class OpenAIConversation(OpenAIAgentApi):
             NotFound: The session, the response or the model is not there, or not the caller's.
         """
         request = self._request
-        model = model_for(request.model, self._app.loaded, self._caller)
+        agent = await agent_for(request.model, self._app, self._caller)
+        model = None if agent else model_for(request.model, self._app.loaded, self._caller)
         new = newest(request.said)
         shown = from_urls(new.pictures)
         previous = None if request.previous is None else (await self.response(request.previous))[0]
@@ -195,6 +212,7 @@ class OpenAIConversation(OpenAIAgentApi):
             origin=SessionOrigin.OPENAI,
             title=new.words[-1],
             pictures=shown,
+            agent=agent,
         )
         return await self._start(session, words, model, terms)
 
@@ -330,20 +348,26 @@ class OpenAIRoutes(Routes, tag="openai", responses=OPENAI_ERRORS):
         self._line = SseWriter(clock)
 
     @route("GET /v1/models")
-    async def models(self, _: Chatting) -> ModelObjects:
-        """List what can be asked: the agent first, then its models."""
-        return ModelObjects(data=self._cards())
+    async def models(self, caller: Chatting) -> ModelObjects:
+        """List what can be asked: the agent first, then its models, then published agents."""
+        return ModelObjects(data=await self._cards(caller))
 
     @route("GET /v1/models/{name:path}")
-    async def model(self, name: str, _: Chatting) -> ModelObject:
+    async def model(self, name: str, caller: Chatting) -> ModelObject:
         """Look one up."""
-        for card in self._cards():
+        for card in await self._cards(caller):
             if card.id == name:
                 return card
         raise NotFound(f"There is no model {name!r}.", hint="/v1/models lists them.")
 
-    def _cards(self) -> list[ModelObject]:
-        return [ModelObject(id=name, created=self._created) for name in listed(self._app.loaded)]
+    async def _cards(self, caller: Caller) -> list[ModelObject]:
+        ours = [ModelObject(id=name, created=self._created) for name in listed(self._app.loaded)]
+        every = await self._app.registry.of(caller.owner).every()
+        return ours + [
+            ModelObject(id=f"{_AGENT}{each.name}", created=int(each.created_at.timestamp()))
+            for each in every
+            if each.stage is AgentStage.PUBLISHED
+        ]
 
     @route("POST /v1/chat/completions", response_model=None)
     async def complete(
@@ -365,12 +389,14 @@ class OpenAIRoutes(Routes, tag="openai", responses=OPENAI_ERRORS):
     async def _chore(
         self, body: CompletionRequest, asked: ConversationRequest, caller: Caller
     ) -> Response:
+        agent = await agent_for(body.model, self._app, caller)
+        model = None if agent else model_for(body.model, self._app.loaded, caller)
         done = await self._app.side_requests.run(
             caller.owner,
             SideRequest(
                 instructions=asked.instructions,
                 words=history.words(asked.said),
-                model=model_for(body.model, self._app.loaded, caller),
+                model=model,
                 most=body.max_completion_tokens or body.max_tokens,
             ),
         )

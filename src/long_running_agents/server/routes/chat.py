@@ -35,7 +35,7 @@ class PendingQuestion(
 
 
 _WIRE_NAMES = {"id": "turn_id", "answer": "text"}
-_ABOUT = ("number", "prompt", "error", "model", "created_at", "ended_at", "steer")
+_ABOUT = ("number", "prompt", "error", "model", "created_at", "ended_at", "steer", "agent")
 
 
 class _TurnState(derived(Turn, only=("id", "session_id", "answer"), renamed=_WIRE_NAMES)):
@@ -123,6 +123,8 @@ class ChatBody(BaseModel):
     """Through what the session came to be, if it begins with this message."""
     steer: bool = False
     """Give it to the turn that runs, at its next step; mode and model are that turn's, then."""
+    agent: Annotated[str, Field(max_length=100)] | None = None
+    """Who answers from now on: an agent such as coder or coder@2, "auto", "" for the home's own."""
 
 
 class FailedTurn(ErrorBody):

@@ -12,6 +12,7 @@ from long_running_agents.agent.transcript import TranscriptEntry
 from long_running_agents.domain.auth import Caller
 from long_running_agents.domain.compaction import ContextProbe, Fold
 from long_running_agents.domain.ids import SessionId, TurnId, new_id, shown
+from long_running_agents.domain.routing import AUTO
 from long_running_agents.domain.session import Mode, SessionOrigin, SessionPreview
 from long_running_agents.domain.task import Task, TaskStatus, summary
 from long_running_agents.errors import UsageError
@@ -95,6 +96,8 @@ class NewSession(WireRequest):
     model: http.Line | None = None
     """The model to ask, as provider:model; the server's unless given."""
     mode: Mode = Mode.BOUNDED
+    agent: http.Line | None = None
+    """The agent it is held with, as in coder or coder@2, or "auto"; the home's own unless given."""
 
 
 class SessionChange(WireRequest):
@@ -240,8 +243,10 @@ class SessionRoutes(Routes, tag="sessions"):
         """Begin an empty session."""
         model = None if new.model is None else await self._switching.nameable(new.model)
         key = caller.key(new.id or new_id("session", self._clock.now()))
+        if new.agent is not None and new.agent != AUTO:
+            await self._app.registry.of(caller.owner).published(new.agent)
         session = await self._sessions(caller).create(
-            session_id=key, title=new.title, model=model, mode=new.mode
+            session_id=key, title=new.title, model=model, mode=new.mode, agent=new.agent
         )
         return SessionResponse.of(SessionPreview(session=session, turns=0, last_words=""))
 
