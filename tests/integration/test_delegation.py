@@ -280,6 +280,16 @@ async def test_a_session_is_held_with_an_agent_until_another_is_chosen(tmp_path)
             await app.turns.start(SESSION, "Hello", terms=Terms(agent="gardener"))
 
 
+async def test_who_leaves_the_choice_is_told_who_answers_and_why(tmp_path):
+    async with make_app(tmp_path, model=script(Fix=[say("Fixed.")])) as app:
+        turn = await ended(app, "Fix the failing test in my parser", terms=Terms(agent="auto"))
+        assert turn.agent == "coder@1"
+        [changed] = await told(app, AgentChanged)
+        assert changed.routed["by"] == "words"
+        [first, *_] = changed.routed["candidates"]
+        assert (first["agent"], "failing" in first["words"]) == ("coder@1", True)
+
+
 async def test_a_turn_keeps_its_version_when_its_agent_changes_or_is_retired(tmp_path):
     model = script(
         Go=[call("delegate", agent="scribe", task="Make a list"), say("Done.")],

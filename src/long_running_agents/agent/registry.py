@@ -186,7 +186,7 @@ class AgentService:
 
     async def route(self, text: str, *, needs: Sequence[str] = ()) -> Routing:
         """Which agent a message is for, and why; of those with the capabilities it needs."""
-        await self._prepare()
+        await self.prepare()
         return await self.router.route(self.database, self.owner, text, needs)
 
     async def stats(self, name: str) -> Sequence[AgentStats]:
