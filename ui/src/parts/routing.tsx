@@ -27,7 +27,11 @@ export function RoutingReason({ routing, text, onTaught }: Shape) {
           {routing.candidates.map((each) => (
             <li key={each.agent}>
               <strong>{each.agent}</strong>
-              {each.agent === routing.to && " (chosen)"} <span class="soft">{percent(each.score / best)} of the best: {candidateWords(each)}</span>
+              {each.agent === routing.to && " (chosen)"}{" "}
+              <span class="soft">
+                {each.score < best && `${percent(each.score / best)} as near; `}
+                {candidateWords(each)}
+              </span>
             </li>
           ))}
         </ol>

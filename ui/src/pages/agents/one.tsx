@@ -2,6 +2,7 @@
 
 import { useState } from "preact/hooks";
 import { STAGES } from "../../parts/agent_words";
+import { Button } from "../../parts/button";
 import { Loading } from "../../parts/empty";
 import { Failure } from "../../parts/failure";
 import { Select } from "../../parts/field";
@@ -94,7 +95,10 @@ function Head({ agent, versions, onChoose }: { agent: AgentResponse; versions: r
       {newest && newest.version > agent.version && newest.stage === "draft" && (
         <p class="note" role="status">
           <Icon name="edit" />
-          Version {newest.version} is a draft.
+          <span class="grow">Version {newest.version} is a draft.</span>
+          <Button small onClick={() => onChoose(newest.version)}>
+            Show it
+          </Button>
         </p>
       )}
       <div class="agent-choice">

@@ -28,8 +28,9 @@ const NONE = "";
 
 export function Try({ agent, versions }: Panel) {
   const published = publishedOf(versions);
-  const [first, setFirst] = useState(String(agent.version));
-  const [second, setSecond] = useState(published && published.version !== agent.version ? String(published.version) : NONE);
+  const draft = agent.stage === "published" && versions[0]?.stage === "draft" ? versions[0] : agent;
+  const [first, setFirst] = useState(String(draft.version));
+  const [second, setSecond] = useState(published && published.version !== draft.version ? String(published.version) : NONE);
   const [message, setMessage] = useState("");
   const [tried, setTried] = useState<readonly Tried[]>([]);
   const busy = tried.some((each) => !each.result && each.error === null);
