@@ -7,6 +7,7 @@ from hypothesis import settings
 from pytest_socket import socket_allow_hosts
 from tests.kept import keep
 from tests.zygote import forking
+from websockets.asyncio.client import connect
 
 _FOREIGN = (
     "OPENAI_",
@@ -26,6 +27,8 @@ _FOREIGN_NAMES = {"DATABASE_URL", "SANDBOX_URL", "VECTOR_STORE_PATH"}
 settings.register_profile("gate", deadline=None, max_examples=30)
 settings.register_profile("all", deadline=None, max_examples=300)
 settings.load_profile("gate")
+# The same for greetings: ten seconds are the library's, and a busy machine takes longer.
+connect.__init__.__kwdefaults__["open_timeout"] = 300
 
 
 @pytest.fixture

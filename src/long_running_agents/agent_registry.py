@@ -14,7 +14,7 @@ An agent that a program registers is published at once: the program is its autho
 import json
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from long_running_agents.app import App
 from long_running_agents.domain.agent import DEEPEST, AgentSpec, as_draft
@@ -58,7 +58,8 @@ class Agent:
     config_data: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """capabilities, temperature, top_p, penalties, chain_strategy with links, other fields."""
     max_chain_depth: int = DEEPEST
-    _registry: "AgentRegistry | None" = field(default=None, repr=False, compare=False)
+    registry: "AgentRegistry | None" = field(default=None, repr=False, compare=False)
+    """Where it is registered."""
 
     def draft(self) -> dict[str, Any]:
         """The definition in the fields of a spec.
@@ -94,17 +95,17 @@ class Agent:
             UsageError: The input does not fit.
             LraError: The turn did not come to an answer.
         """
-        if self._registry is None:
+        if self.registry is None:
             raise Busy(f"{self.name} is not registered.", hint="Call registry.register_agent.")
-        return await self._registry.ask(self.name, message, conversation_id)
+        return await self.registry.ask(self.name, message, conversation_id)
 
     def __await__(self) -> Generator[Any, None, "Agent"]:
         """Wait until it is stored."""
         return self._stored().__await__()
 
     async def _stored(self) -> "Agent":
-        if self._registry is not None:
-            await self._registry.store()
+        if self.registry is not None:
+            await self.registry.store()
         return self
 
 
@@ -126,13 +127,13 @@ class AgentRegistry:
             UsageError: The definition makes no sense.
         """
         as_draft(agent.draft())
-        agent._registry = self  # noqa: SLF001 - one noun in two classes
+        agent.registry = self
         self._waiting.append(agent)
         return agent
 
     def get_agent(self, name: str) -> Agent:
         """An agent by its name; whether there is one shows when it is spoken to."""
-        return Agent(name=name, _registry=self)
+        return Agent(name=name, registry=self)
 
     async def store(self) -> None:
         """Store and publish what was registered."""
@@ -153,7 +154,9 @@ class AgentRegistry:
         if not messages:
             raise UsageError("There is no message.", hint="Give at least one.")
         last = messages[-1]
-        said = last.get("content") if isinstance(last, Mapping) else getattr(last, "content", last)
+        said: object = getattr(last, "content", last)
+        if isinstance(last, dict):
+            said = cast("dict[str, object]", last)["content"]
         return await self.ask(AUTO, str(said), conversation_id)
 
     async def ask(

@@ -19,7 +19,7 @@ from long_running_agents.agent.driver import WORK, SessionModels, TurnDriver
 from long_running_agents.agent.hub import Hub
 from long_running_agents.agent.memory import Memorizer, Recall
 from long_running_agents.agent.model_request import SideRequests
-from long_running_agents.agent.registry import AgentService
+from long_running_agents.agent.registry import AgentService, file_words
 from long_running_agents.agent.router import Router
 from long_running_agents.agent.rules import RuleService
 from long_running_agents.agent.run_settings import run_settings
@@ -279,7 +279,12 @@ def _assemble(
     hub.attend(observers.on_event)
     chosen = SessionModels()
     compactor = _compactor(loaded, parts, models, settings)
-    registry = AgentService(database, clock, router=_router(parts, compactor))
+    registry = AgentService(
+        database,
+        clock,
+        router=_router(parts, compactor),
+        words=partial(file_words, loaded.settings),
+    )
     runner = TurnRunner(
         database=database,
         hub=hub,

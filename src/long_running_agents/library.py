@@ -14,6 +14,7 @@
 Programs that want streaming, approvals or several sessions use `open_app` instead.
 """
 
+import asyncio
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
@@ -24,6 +25,8 @@ from pydantic_ai.messages import ModelMessage
 from pydantic_ai.models import Model
 
 from long_running_agents.agent import transcript
+from long_running_agents.agent.agent_files import read_agents
+from long_running_agents.agent.registry import use_own
 from long_running_agents.app import App, open_app
 from long_running_agents.config import Settings, load
 from long_running_agents.domain.ids import TurnId
@@ -40,7 +43,7 @@ from long_running_agents.domain.memory import (
     Trust,
     Viewer,
 )
-from long_running_agents.domain.turn import Turn, TurnStatus
+from long_running_agents.domain.turn import Terms, Turn, TurnStatus
 from long_running_agents.errors import (
     Busy,
     Denied,
@@ -121,6 +124,14 @@ class StructuredMemoryStore:
         if isinstance(model, str):
             flags["agent.model.model_id"], model = model, None
         self._app = await self._stack.enter_async_context(open_app(load(flags=flags), model=model))
+
+    async def use_agent(self, file: Path) -> str:
+        """Have the agent in use that a file of yours describes; its name comes back."""
+        agents, path = self.app.agents, await asyncio.to_thread(file.resolve)
+        text = await asyncio.to_thread(path.read_text, encoding="utf-8")
+        found = read_agents(text, file=path.name, words=agents.words())[0]
+        origin = f"folder:{path.parent}"
+        return (await use_own(agents, found.draft, origin)).name
 
     async def close(self) -> None:
         """Close the home."""
@@ -237,6 +248,8 @@ class AgentDeps:
     vector_store: VectorMemoryStore | None = None
     sandbox_base_url: str | None = None
     """A sandbox server; unset means the one of the settings."""
+    agent: str | None = None
+    """Who answers: an agent by name, "auto", or "" for the home's own; as before unless given."""
 
     def __post_init__(self) -> None:
         """Let both stores work in the same open home."""
@@ -305,7 +318,8 @@ async def run_agent(prompt: str, deps: AgentDeps) -> tuple[str, list[ModelMessag
     """
     app = deps.structured_store.app
     key = accept_session(deps.session_id)
-    started = await app.turns.start(key, prompt, attended=False)
+    terms = Terms(agent=deps.agent)
+    started = await app.turns.start(key, prompt, attended=False, terms=terms)
     turn = await app.turns.settled(started.id)
     raise_unless_done(turn)
 

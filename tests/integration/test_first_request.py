@@ -14,7 +14,10 @@ from long_running_agents.tools.deps import alias_of
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("model_requests")]
 
 MOST = 3500
-ALIASES = {"memory_search", "memory", "list_directory", "pyexe", "fetch"}
+ALIASES = {
+    *("memory_search", "memory", "list_directory", "pyexe", "fetch"),
+    *("delegate_code_task", "delegate_research_task"),
+}
 IN_A_WORK = {"create_task", "update_task_status"}
 """What there is another tool for in a work."""
 

@@ -10,8 +10,8 @@ PACKAGE = Path(long_running_agents.__file__).parent
 SOURCES = {path: path.read_text(encoding="utf-8") for path in sorted(PACKAGE.rglob("*.py"))}
 LONGEST_FILE = 700
 LONGEST_FUNCTION = 60
-TOTAL_LINES = 76_703
-TOTAL_FILES = 306
+TOTAL_LINES = 78_967
+TOTAL_FILES = 314
 MODULES_WITH_ONE_IMPORTER = 58
 
 

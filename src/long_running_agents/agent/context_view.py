@@ -54,7 +54,7 @@ class ContextInstruction:
     """A part of the instructions."""
 
     source: str
-    """`base`, `SOUL.md`, `USER.md`, `rules`, or `client` for what a program brings along."""
+    """`base`, `SOUL.md`, `USER.md`, `AGENTS.md`, `rules`, or `client` for what a program brings."""
     text: str
     tokens: int
 

@@ -2,9 +2,12 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from long_running_agents.agent.agent_files import FileWords, as_markdown, read_agents
 from long_running_agents.agent.router import Router
+from long_running_agents.config import Settings
 from long_running_agents.domain.agent import (
     AgentDraft,
     AgentPolicy,
@@ -14,6 +17,7 @@ from long_running_agents.domain.agent import (
     ToolChoice,
     WorkspaceMode,
     as_draft,
+    content,
     label_parts,
     said_by,
 )
@@ -23,6 +27,9 @@ from long_running_agents.domain.session import MINE
 from long_running_agents.errors import NotFound, UsageError
 from long_running_agents.store import agents
 from long_running_agents.store.database import Database, Transaction
+
+if TYPE_CHECKING:
+    from long_running_agents.api import AgentApi
 
 T = TypeVar("T")
 
@@ -86,6 +93,8 @@ class AgentService:
     clock: Clock
     owner: str = MINE
     router: Router = field(default_factory=Router)
+    words: Callable[[], FileWords] = FileWords
+    """What the words of agents' files mean here."""
     _ready: set[str] = field(default_factory=set[str])
     """The owners who have what is built in."""
 
@@ -184,6 +193,22 @@ class AgentService:
 
         return await self._write(work)
 
+    async def bring_in(self, text: str, *, file: str = "agent.md") -> Sequence[AgentSpec]:
+        """Take agents in from a file, as drafts: its words are somebody else's.
+
+        Raises:
+            UsageError: It is no agent's file.
+        """
+        found = read_agents(text, file=file, words=self.words())
+        origin = f"import:{PurePath(file).name}"
+        return [
+            await self.save(each.draft, origin=origin, warnings=each.warnings) for each in found
+        ]
+
+    async def export(self, name: str, version: int | None = None) -> str:
+        """An agent as a file that others can read: Markdown with front matter."""
+        return as_markdown(await self.get(name, version), self.words())
+
     async def route(self, text: str, *, needs: Sequence[str] = ()) -> Routing:
         """Which agent a message is for, and why; of those with the capabilities it needs."""
         await self.prepare()
@@ -231,3 +256,37 @@ class AgentService:
 def _outdated(tx: Transaction, owner: str, draft: AgentDraft) -> bool:
     known = agents.history(tx, owner, draft.name)
     return not known or (known[0].origin == BUILT_IN_ORIGIN and known[0].digest != draft.digest)
+
+
+async def use_own(agents: "AgentApi | AgentService", draft: AgentDraft, origin: str) -> AgentSpec:
+    """Have a person's own agent in use: stored and published, unless it is as it was.
+
+    Raises:
+        UsageError: Another agent of this name is in use that came from somewhere else.
+    """
+    try:
+        known = await agents.get(draft.name)
+    except NotFound:
+        known = None
+    if known is not None and known.stage is AgentStage.PUBLISHED:
+        if known.digest == draft.digest:
+            return known
+        if not known.origin.startswith(("folder:", "person")):
+            raise UsageError(
+                f"Another agent {draft.name!r} is in use, from {known.origin}.",
+                hint="Give this one another name in its file.",
+            )
+    if isinstance(agents, AgentService):
+        saved = await agents.save(draft, origin=origin)
+    else:
+        # A server says itself where an agent came from.
+        saved = await agents.save(content(draft))
+    return await agents.publish(saved.name, saved.version)
+
+
+def file_words(settings: Settings) -> FileWords:
+    """What the words of agents' files mean in a home."""
+    from long_running_agents.tools.catalog import reserved  # noqa: PLC0415 - takes a while to load
+
+    pairs = (each.partition("=") for each in settings.agent.model_aliases)
+    return FileWords(reserved(), {short.strip(): name.strip() for short, _, name in pairs if name})

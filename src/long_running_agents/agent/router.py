@@ -5,6 +5,7 @@ import logging
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from operator import itemgetter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,7 +37,7 @@ _SATURATION, _LENGTH = 1.2, 0.75
 """As usual for BM25."""
 _FLOOR = 0.35
 """How near in meaning something has to be that shares no word with the message."""
-_LIKELY = 64
+_LIKELY = 48
 """Agents all texts of which are compared with the message."""
 _LONGEST = 2_000
 """Characters of a message that are looked at."""
@@ -82,6 +83,8 @@ class AgentIndex:
     """Where its examples begin."""
     vectors: Vectors | None = None
     """Of the texts; None without an embedder."""
+    heads: Vectors | None = None
+    """Of the descriptions alone, which are looked at first."""
 
     @classmethod
     def of(
@@ -105,6 +108,11 @@ class AgentIndex:
             first=np.array(first),
             examples=np.array(examples, np.int64),
         )
+
+    def embedded(self, vectors: Vectors | None) -> "AgentIndex":
+        """The same with the vectors of its texts."""
+        heads = None if vectors is None else vectors[self.first[:-1]]
+        return replace(self, vectors=vectors, heads=heads)
 
     def find(
         self, text: str, vector: Vectors | None, needs: Sequence[str] = ()
@@ -134,11 +142,11 @@ class AgentIndex:
     def _likely(self, words: Scores, vector: Vectors | None) -> tuple[NDArray[np.int64], Scores]:
         """The agents that come into question, and how near in meaning each of them is."""
         everyone = np.arange(len(self.specs))
-        if self.vectors is None or vector is None or not len(everyone):
+        if self.vectors is None or self.heads is None or vector is None:
             return everyone, np.zeros(len(everyone), np.float32)
         row = everyone
         if len(row) > _LIKELY:
-            roughly = _scaled(words) + _scaled(self.vectors[self.first[:-1]] @ vector)
+            roughly = _scaled(words) + _scaled(self.heads @ vector)
             row = np.argpartition(np.where(words < 0, 1, -roughly), _LIKELY)[:_LIKELY]
         counts = self.first[row + 1] - self.first[row]
         starts = np.append(0, np.cumsum(counts)[:-1])
@@ -165,7 +173,9 @@ class AgentIndex:
         return RouteCandidate(
             agent=self.specs[place].label,
             score=round(score / 2, 4),
-            words=tuple(dict.fromkeys(word for _, word in sorted(has)))[:SHORTLIST],
+            words=tuple(dict.fromkeys(word for _, word in sorted(has, key=itemgetter(0))))[
+                :SHORTLIST
+            ],
             near_example=nearest,
         )
 
@@ -190,7 +200,7 @@ def _postings(words: Sequence[Counter[str]]) -> dict[str, _Posting]:
 def _terms(text: str) -> dict[str, str]:
     """The words of a message that tell something, as the index has them, and as they were said."""
     said = [word for word in asked(text[:_LONGEST]) if word not in _COMMON]
-    return {term: word for word in reversed(said) for term in keywords(word)}
+    return {term: word for word in said for term in keywords(word)}
 
 
 def _scaled(scores: Scores) -> Scores:
@@ -243,7 +253,7 @@ class Router:
 
         revision, specs, learned = await database.read(read)
         index = await asyncio.to_thread(AgentIndex.of, revision, specs, learned)
-        return replace(index, vectors=await self._vectors(index.texts, known))
+        return index.embedded(await self._vectors(index.texts, known))
 
     async def _vectors(self, texts: Sequence[str], known: AgentIndex | None) -> Vectors | None:
         """The vectors of texts; those that are known are not made again."""

@@ -68,7 +68,7 @@ from long_running_agents.store import folds, works
 from long_running_agents.store.database import Database
 from long_running_agents.tools.catalog import ClientTools, candidates, within
 from long_running_agents.tools.deps import MakeDeps, TurnDeps, preview_deps
-from long_running_agents.tools.evidence import check_again, digests
+from long_running_agents.tools.evidence import check_again, check_unclaimed, digests
 from long_running_agents.tools.gate import Gate
 from long_running_agents.tools.middleware import ErrorContainment, MiddlewareStack, TurnMiddleware
 
@@ -231,8 +231,10 @@ class TurnRunner:
         deps = self._work_deps(recorder, gate, choices)
         fresh = await self.database.read(lambda tx: works.view(tx, works.get(tx, view.work.id)))
         if fresh.work.phase in (WorkPhase.EXECUTING, WorkPhase.REVIEWING):
-            step = recorder.spent.steps + 1
-            await check_again(deps, fresh, f"{turn.id}/end", step)
+            cause, step = f"{turn.id}/end", recorder.spent.steps + 1
+            if fresh.work.phase is WorkPhase.EXECUTING:
+                await check_unclaimed(deps, fresh, cause, step)
+            await check_again(deps, fresh, cause, step)
             return answered
         frozen = await asyncio.to_thread(digests, deps, fresh.leaves)
         return replace(answered, frozen=frozen)
@@ -414,7 +416,7 @@ class _Run:
         self.stack = self._middleware.stack()
 
     def instructions(self) -> str:
-        """What each request begins with: rules may be pinned, and tasks change, while it runs."""
+        """What each request begins with: rules may be pinned while it runs."""
         own = [*rule_sections(self.recorder.rules), *work_sections(self.recorder.work)]
         return instructions([*self.sections, *own])
 

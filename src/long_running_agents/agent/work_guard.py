@@ -1,20 +1,22 @@
-"""What a work adds to each request: its goal and tasks, and an end to going in circles."""
+"""What a work adds to each request: its goal, where it stands, and an end to going in circles."""
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from pydantic_ai.messages import InstructionPart, ModelResponse
+from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, SystemPromptPart
 from pydantic_ai.models import ModelRequestContext
 from pydantic_ai.tools import RunContext, ToolDefinition
 from pydantic_ai.toolsets import AbstractToolset
 from typing_extensions import override
 
+from long_running_agents.agent.history import role_of
 from long_running_agents.agent.model_request import SideRequest, SideRequests
 from long_running_agents.agent.recorder import TurnRecorder
 from long_running_agents.agent.run_settings import Section
 from long_running_agents.domain.budget import LimitHit
 from long_running_agents.domain.compaction import clip
+from long_running_agents.domain.context_window import MessageRole
 from long_running_agents.domain.events import WorkStuck
 from long_running_agents.domain.stuck import StuckFinding, stuck_signal
 from long_running_agents.domain.tool import Effect
@@ -53,20 +55,25 @@ _TOLD = {
     WorkPhase.REVIEWING: _REVIEWING,
 }
 _CIRCLES = (
-    "# You are going in circles\n{detail}. Do something else, or give the task up and say why."
+    "\n\n# You are going in circles\n{detail}. Do something else, or give the task up and say why."
 )
 _TRACKING = frozenset({"create_task", "update_task_status", "manage_tasks"})
 
 
 def work_sections(view: WorkView | None) -> list[Section]:
-    """What a turn of a work is told in each request: from rows, so that nothing can lose it."""
+    """What each request of a work begins with; the same for a whole phase, so that caches hit."""
     if view is None or (told := _TOLD.get(view.work.phase)) is None:
         return []
-    lines = [told.format(goal=clip(view.work.goal, 600))]
+    return [Section(WORK, told.format(goal=clip(view.work.goal, 600)))]
+
+
+def work_state(view: WorkView) -> str:
+    """Where a work stands, for the end of each request: from rows, so that nothing can lose it."""
+    if not view.leaves:
+        return ""
     ahead = [task for task in view.leaves if not view.proven(task)]
-    if view.leaves:
-        version = f"plan v{view.work.plan_version}, " if view.work.plan_version else ""
-        lines.append(f"Tasks ({version}{view.summary}):")
+    version = f"plan v{view.work.plan_version}, " if view.work.plan_version else ""
+    lines = [f"Where the work stands now ({version}{view.summary}):"]
     ready = {task.number for task in view.ready}
     shown = sorted(ahead, key=lambda task: (task.number not in ready, task.number))[:_SHOWN]
     for task in shown:
@@ -75,7 +82,16 @@ def work_sections(view: WorkView | None) -> list[Section]:
         lines.append(f"- #{task.number} {clip(task.title)}{waits}{criterion}")
     if more := len(ahead) - len(shown):
         lines.append(f"- and {more} more")
-    return [Section(WORK, "\n".join(lines))]
+    return "\n".join(lines)
+
+
+def _ending_with(messages: Sequence[ModelMessage], said: str) -> list[ModelMessage]:
+    """Messages whose newest has what the program says: after results, or before a user's words."""
+    *earlier, last = messages
+    if not said or not isinstance(last, ModelRequest):
+        return list(messages)
+    told, words = SystemPromptPart(said), role_of(last) is MessageRole.START
+    return [*earlier, replace(last, parts=[told, *last.parts] if words else [*last.parts, told])]
 
 
 def tools_for(
@@ -95,7 +111,7 @@ def tools_for(
 
 @dataclass
 class WorkGuard(Middleware):
-    """Ends a turn of a work that goes in circles or cannot prove what it claims.
+    """Tells a turn where its work stands; ends one that goes in circles or proves nothing.
 
     The first time the model is told; then the turn ends, and what comes next is for the work.
     """
@@ -104,24 +120,27 @@ class WorkGuard(Middleware):
 
     @override
     async def request(self, context: ModelRequestContext, ask: Ask) -> ModelResponse:
-        view = self.recorder.work
-        if view is not None and view.work.phase is WorkPhase.EXECUTING:
-            if view.refuted:
-                task = view.refuted[0]
-                self._end(REFUTED, f"#{task.number} {task.title!r} was refuted three times")
-            if (found := stuck_signal(self.recorder.trace())) is not None:
-                await self._alert(view, found)
-                asked, told = context.model_request_parameters, _CIRCLES.format(detail=found.detail)
-                parts = [*(asked.instruction_parts or ()), InstructionPart(told)]
-                context.model_request_parameters = replace(asked, instruction_parts=parts)
+        if (view := self.recorder.work) is not None:
+            told = work_state(view)
+            if view.work.phase is WorkPhase.EXECUTING:
+                told += await self._circles(view)
+            context.messages = _ending_with(context.messages, told)
         return await ask(context)
 
+    async def _circles(self, view: WorkView) -> str:
+        """What a turn is told that goes in circles; empty for others."""
+        if view.refuted:
+            task = view.refuted[0]
+            self._end(REFUTED, f"#{task.number} {task.title!r} was refuted three times")
+        if (found := stuck_signal(self.recorder.trace())) is None:
+            return ""
+        await self._alert(view, found)
+        return _CIRCLES.format(detail=found.detail)
+
     async def _alert(self, view: WorkView, found: StuckFinding) -> None:
-        alerts = view.work.alerts + 1
-        told = WorkStuck(
-            work_id=view.work.id, signal=found.signal, detail=found.detail, alerts=alerts
-        )
-        await self.recorder.alert(replace(view.work, alerts=alerts), told)
+        work, alerts = view.work, view.work.alerts + 1
+        told = WorkStuck(work_id=work.id, signal=found.signal, detail=found.detail, alerts=alerts)
+        await self.recorder.alert(replace(work, alerts=alerts), told)
         if alerts > 1:
             self._end(STUCK, found.detail)
 

@@ -44,6 +44,7 @@ from long_running_agents.domain.work import (
     after_turn,
     drift,
     go_on,
+    paused,
 )
 from long_running_agents.errors import Busy, UsageError
 from long_running_agents.store import budgets, events, sessions, tasks, turns, works
@@ -151,7 +152,7 @@ class WorkService:
             move = after_turn(nudged, TurnStatus.DONE, "", "")
             return carry_out(tx, view, move, now, frozen=frozen(view.leaves))
 
-        return await self._write(work, key, begun.id)
+        return await self._write(begun.id, work)
 
     async def approve(self, work_id: WorkId) -> Work:
         """Approve the plan, or the change of it that is proposed: the work goes on.
@@ -160,10 +161,9 @@ class WorkService:
             Busy: No plan waits for an answer.
         """
         now, frozen = self._now(), self._frozen()
-        session_id = (await self._view(work_id)).work.session_id
 
         def work(tx: Transaction) -> list[EventEnvelope]:
-            before = works.view(tx, works.get(tx, work_id))
+            before = self._of(tx, work_id)
             _check_waits(before)
             if before.proposal is not None:
                 self._apply(tx, before.work, before.proposal.tasks)
@@ -174,7 +174,7 @@ class WorkService:
             approved = approve(tx, seen, frozen(seen.leaves), self._owner, now)
             return carry_out(tx, replace(before, proposal=None), go_on(approved), now)
 
-        return await self._write(work, session_id, work_id)
+        return await self._write(work_id, work)
 
     def _apply(self, tx: Transaction, work: Work, changes: Sequence[Mapping[str, Any]]) -> None:
         now = self._now()
@@ -212,27 +212,29 @@ class WorkService:
 
         def work(tx: Transaction) -> list[EventEnvelope]:
             works.decide(tx, work_id, PlanState.DECLINED, self._owner)
-            fresh = works.view(tx, works.get(tx, work_id))
+            fresh = self._of(tx, work_id)
             seen = replace(fresh, work=looked(tx, fresh.work, now))
             return carry_out(tx, fresh, go_on(seen), now)
 
-        return await self._write(work, view.work.session_id, work_id)
+        return await self._write(work_id, work)
 
     async def pause(self, work_id: WorkId) -> Work:
         """Let a work wait until a person lets it go on; a turn that runs is stopped."""
-        session_id, now = await self._halt(work_id), self._now()
+        await self._halt(work_id)
+        now = self._now()
 
         def work(tx: Transaction) -> list[EventEnvelope]:
-            fresh = works.view(tx, works.get(tx, work_id))
+            fresh = self._of(tx, work_id)
             _check_open(fresh.work)
             if fresh.work.pause is not None:
                 return []
-            return carry_out(tx, fresh, _paused(fresh.work), now)
+            move = paused(fresh.work, PauseReason.PERSON, "A person paused it.")
+            return carry_out(tx, fresh, move, now)
 
-        return await self._write(work, session_id, work_id)
+        return await self._write(work_id, work)
 
-    async def _halt(self, work_id: WorkId) -> SessionId:
-        """Stop the turns of a work that run or are in line; the session that it is in."""
+    async def _halt(self, work_id: WorkId) -> None:
+        """Stop the turns of a work that run or are in line."""
         session_id = (await self._view(work_id)).work.session_id
 
         def last(tx: Transaction) -> Turn | None:
@@ -243,7 +245,6 @@ class WorkService:
         # The last first, so that none begins because the one before it has ended.
         while (turn := await self.turns.database.read(last)) is not None:
             await self.turns.stop_turn(turn.id)
-        return session_id
 
     async def resume(
         self,
@@ -272,7 +273,7 @@ class WorkService:
         }
 
         def work(tx: Transaction) -> list[EventEnvelope]:
-            before = works.view(tx, works.get(tx, work_id, owner=self._owner))
+            before = self._of(tx, work_id)
             _check_resumable(before)
             self._raise(tx, before.work, more)
             told = self._judged(tx, before, said)
@@ -289,9 +290,10 @@ class WorkService:
             move = after_turn(fresh, TurnStatus.DONE, "", before.work.note)
             return [*told, *carry_out(tx, before, move, now)]
 
-        done = await self._write(work, (await self._view(work_id)).work.session_id, work_id)
-        if message:
-            await self.turns.start(done.session_id, message)
+        done = await self._write(work_id, work)
+        if not message:
+            return done
+        await self.turns.start(done.session_id, message)
         return (await self._view(work_id)).work
 
     def _raise(self, tx: Transaction, work: Work, given: Limits) -> None:
@@ -314,7 +316,6 @@ class WorkService:
                 raise UsageError(f"No task #{number} in this work.")
             found = Evidence(
                 work_id=view.work.id,
-                number=0,
                 task=number,
                 kind=CriterionKind.HUMAN,
                 state=state,
@@ -330,24 +331,26 @@ class WorkService:
 
     async def abandon(self, work_id: WorkId) -> Work:
         """End a work; what it has done stays."""
-        session_id, now = await self._halt(work_id), self._now()
+        await self._halt(work_id)
+        now = self._now()
 
         def work(tx: Transaction) -> list[EventEnvelope]:
-            fresh = works.view(tx, works.get(tx, work_id))
+            fresh = self._of(tx, work_id)
             _check_open(fresh.work)
             ended = replace(fresh.work, phase=WorkPhase.ABANDONED, pause=None, note="")
             return carry_out(tx, replace(fresh, proposal=None), NextMove(work=ended), now)
 
-        return await self._write(work, session_id, work_id)
+        return await self._write(work_id, work)
 
     async def report(self, work_id: WorkId) -> str:
         """What became of a work, as Markdown."""
         return report(await self.get(work_id))
 
+    def _of(self, tx: Transaction, work_id: WorkId) -> WorkView:
+        return works.view(tx, works.get(tx, work_id, owner=self._owner))
+
     async def _view(self, work_id: WorkId) -> WorkView:
-        return await self.turns.database.read(
-            lambda tx: works.view(tx, works.get(tx, work_id, owner=self._owner))
-        )
+        return await self.turns.database.read(lambda tx: self._of(tx, work_id))
 
     def _frozen(self) -> Callable[[Iterable[Task]], dict[str, str]]:
         """What takes the digests of all that tasks protect."""
@@ -365,19 +368,19 @@ class WorkService:
         return partial(digests, preview_deps(self.deps, turn))
 
     async def _write(
-        self,
-        work: Callable[[Transaction], list[EventEnvelope]],
-        session_id: SessionId,
-        work_id: WorkId,
+        self, work_id: WorkId, change: Callable[[Transaction], list[EventEnvelope]]
     ) -> Work:
         """Write a change of a work, tell of it, and let its next turn be driven."""
-        told, following = await self.turns.database.write(
-            lambda tx: (work(tx), turns.current(tx, session_id))
-        )
+
+        def write(tx: Transaction) -> tuple[list[EventEnvelope], Work, Turn | None]:
+            told, work = change(tx), works.get(tx, work_id)
+            return told, work, turns.current(tx, work.session_id)
+
+        told, work, following = await self.turns.database.write(write)
         self.turns.hub.publish(told)
         if following is not None and following.status is TurnStatus.QUEUED:
             await self.turns.driver.submit(following)
-        return await self.turns.database.read(lambda tx: works.get(tx, work_id))
+        return work
 
     def _now(self) -> datetime:
         return self.turns.clock.now()
@@ -403,12 +406,9 @@ def work_details(tx: Transaction, work_id: WorkId, owner: str) -> WorkDetails:
 
 def _over(given: Limits, usual: Limits) -> Limits:
     """What is given, and the usual where nothing is."""
-    values = {name: value for name, value in asdict(given).items() if value is not None}
-    return replace(usual, **values)
-
-
-def _paused(work: Work) -> NextMove:
-    return NextMove(work=replace(work, pause=PauseReason.PERSON, note="A person paused it."))
+    return replace(
+        usual, **{name: each for name, each in asdict(given).items() if each is not None}
+    )
 
 
 def _check_open(work: Work) -> None:
@@ -497,8 +497,7 @@ def add_tasks(
 def report(found: WorkDetails) -> str:
     """What became of a work, as Markdown."""
     work, newest = found.work, {each.task: each for each in found.evidence}
-    state = work.phase if work.pause is None else f"{work.phase}, paused: {work.pause}"
-    lines = [f"# {work.goal.splitlines()[0]}", "", f"**{state}**, {found.summary}."]
+    lines = [f"# {work.goal.splitlines()[0]}", "", f"**{work.state}**, {found.summary}."]
     if work.note:
         lines += ["", work.note]
     lines += ["", "| task | evidence | proof | by |", "| --- | --- | --- | --- |"]
@@ -506,21 +505,18 @@ def report(found: WorkDetails) -> str:
         if task.status is TaskStatus.CANCELLED:
             continue
         seen = newest.get(task.number)
-        cells = [f"#{task.number} {task.title}", *(("", "", ""))]
-        if seen is not None:
-            stale = " (stale)" if task.number in found.stale else ""
-            cells = [cells[0], f"{seen.state}{stale}", seen.proof, seen.by]
+        stale = " (stale)" if task.number in found.stale else ""
+        known = ("", "", "") if seen is None else (f"{seen.state}{stale}", seen.proof, seen.by)
+        cells = (f"#{task.number} {task.title}", *known)
         lines.append("| " + " | ".join(_cell(each) for each in cells) + " |")
-    made = dict.fromkeys(
-        task.criterion.path for task in found.tasks if task.criterion and task.criterion.path
-    )
-    lines += ["", "## Files", *(f"- [{path}]({path})" for path in made)] if made else []
-    results = [f"- #{task.number}: {task.result}" for task in found.tasks if task.result]
-    lines += ["", "## Results", *results] if results else []
-    notes = [f"- #{task.number}: {note}" for task in found.tasks for note in task.notes]
-    lines += ["", "## Notes", *notes] if notes else []
-    outside = [*found.drift.paths, *found.drift.hosts]
-    lines += ["", "## Outside the scope", *(f"- {each}" for each in outside)] if outside else []
+    made = dict.fromkeys(task.criterion.path for task in found.tasks if task.criterion)
+    for title, items in {
+        "Files": [f"[{path}]({path})" for path in made if path],
+        "Results": [f"#{task.number}: {task.result}" for task in found.tasks if task.result],
+        "Notes": [f"#{task.number}: {note}" for task in found.tasks for note in task.notes],
+        "Outside the scope": [*found.drift.paths, *found.drift.hosts],
+    }.items():
+        lines += ["", f"## {title}", *(f"- {each}" for each in items)] if items else []
     used = ", ".join(map(str, found.budget))
     lines += ["", f"Used: {used}. Plan v{work.plan_version}."]
     return "\n".join(lines)

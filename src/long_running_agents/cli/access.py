@@ -3,7 +3,8 @@
 import asyncio
 import os
 from contextlib import AsyncExitStack, asynccontextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from long_running_agents.cli.output import note, plain
 from long_running_agents.clock import SystemClock
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
     from datetime import datetime
 
+    from long_running_agents import api
     from long_running_agents.agent.sessions import SessionService
     from long_running_agents.api import (
         BudgetApi,
@@ -152,6 +154,24 @@ def changing_skills(
     )
 
 
+def with_agents(options: "Options", work: "Callable[[api.AgentApi], Awaitable[T]]") -> T:
+    """Run work on agents: at the server that owns the home, else as its owner."""
+
+    def here() -> T:
+        from long_running_agents.agent.registry import AgentService, file_words
+
+        settings, clock = options.load().settings, SystemClock()
+        words = partial(file_words, settings)
+
+        def local(database: "Database") -> "Awaitable[T]":
+            service = AgentService(database, clock, settings.owner, words=words)
+            return work(cast("api.AgentApi", service))
+
+        return with_database(options, local, writes=True)
+
+    return there_or_here(options, lambda client: work(client.agents), here)
+
+
 def there_or_here(
     options: "Options", there: "Callable[[Client], Awaitable[T]]", here: "Callable[[], T]"
 ) -> T:
@@ -218,6 +238,7 @@ class _Agent:
         self.rules: RuleApi = services.rules
         self.budgets: BudgetApi = services.budgets
         self.works: WorkApi = services.works
+        self.agents = cast("api.AgentApi", services.agents)
         self.memories: MemoryApi | None = services.memories
         """What is remembered; None when memory is switched off."""
         self.skills = skills

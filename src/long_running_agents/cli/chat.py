@@ -36,8 +36,13 @@ SMALL = "{name} is small: it chats, but errs often and uses tools poorly ('lra m
 """The banner of an embedded model: nobody should expect more of it than it can give."""
 
 _LOCAL = "local:"
+AUTO = "auto"
+"""The agent that a message is for, whoever that is."""
 T = TypeVar("T")
 
+agent_option = click.option(
+    "--agent", metavar="NAME", help="Who answers: an agent, or 'auto' for the one it is for."
+)
 model_option = click.option("--model", metavar="NAME", help="The model to ask, as provider:model.")
 _gemini_option = click.option(
     "--gemini", is_flag=True, help="Short for --model google:gemini-flash-latest."
@@ -176,12 +181,19 @@ async def fetch(embedded: "Embedded", weights: "WeightsFile", source: Path | Non
 @command()
 @click.option("--session", metavar="ID", help="Talk in this session; a new one unless given.")
 @click.option("--continue", "newest", is_flag=True, help="Go on in the newest session.")
+@agent_option
 @model_option
 @_gemini_option
 @_yes_option
 @unsafe_local_option
 def chat(
-    options: Options, session: str | None, newest: bool, model: str | None, gemini: bool, yes: bool
+    options: Options,
+    session: str | None,
+    newest: bool,
+    agent: str | None,
+    model: str | None,
+    gemini: bool,
+    yes: bool,
 ) -> int:
     """Talk with the agent.
 
@@ -205,7 +217,13 @@ def chat(
         model=_named(model, gemini=gemini),
         yes=yes,
         colored=options.colored() is not False,
+        agent=agent,
     )
+    return talk(options, wanted)
+
+
+def talk(options: Options, wanted: "ChatOptions") -> int:
+    """Hold a conversation, with a person at a terminal or with lines that are piped in."""
     terminal = sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
     return asyncio.run(_chat(options.load(), wanted, terminal=terminal))
 
@@ -230,6 +248,7 @@ async def _lines(agent: "AgentApi", wanted: "ChatOptions") -> int:
     from long_running_agents.cli import follow
     from long_running_agents.cli.main import OK
     from long_running_agents.cli.render import PlainScreen, Renderer
+    from long_running_agents.domain.turn import Terms
 
     newest = await agent.sessions.newest() if wanted.newest else None
     fresh = SessionId(new_id("session", SystemClock().now()))
@@ -237,6 +256,7 @@ async def _lines(agent: "AgentApi", wanted: "ChatOptions") -> int:
     await follow.refuse_if_waiting(agent, key)
     if line := await follow.waiting_at(agent):
         note(line)
+    terms = Terms(agent=wanted.agent)
     renderer, rule = Renderer(PlainScreen()), follow.by_rule(agent, yes=wanted.yes, approved=())
     code = OK
     while line := await asyncio.to_thread(sys.stdin.readline):
@@ -245,7 +265,7 @@ async def _lines(agent: "AgentApi", wanted: "ChatOptions") -> int:
                 agent,
                 key,
                 lambda text=text: agent.turns.start(
-                    key, text, attended=wanted.yes, model=wanted.model
+                    key, text, attended=wanted.yes, model=wanted.model, terms=terms
                 ),
                 show=renderer.show,
                 ask=rule,
@@ -262,6 +282,7 @@ class _Question:
     as_json: bool
     yes: bool
     approved: tuple[str, ...]
+    agent: str | None = None
 
     @property
     def attended(self) -> bool:
@@ -273,6 +294,7 @@ class _Question:
 @click.argument("text", required=False)
 @click.option("--session", metavar="ID", help="Ask in this session; a new one unless given.")
 @click.option("--retry", is_flag=True, help="Go on with the last turn of --session instead.")
+@agent_option
 @model_option
 @_gemini_option
 @_yes_option
@@ -283,6 +305,7 @@ def ask(  # noqa: PLR0913, PLR0917 - one for each option
     text: str | None,
     session: str | None,
     retry: bool,
+    agent: str | None,
     model: str | None,
     gemini: bool,
     yes: bool,
@@ -303,6 +326,7 @@ def ask(  # noqa: PLR0913, PLR0917 - one for each option
         as_json=as_json,
         yes=yes,
         approved=approve,
+        agent=agent,
     )
     return asyncio.run(_ask(options.load(), question))
 
@@ -324,7 +348,7 @@ def _whole(text: str | None) -> str:
 async def _ask(loaded: "LoadedSettings", question: _Question) -> int:
     from long_running_agents.cli import follow
     from long_running_agents.cli.render import PlainScreen, Renderer
-    from long_running_agents.domain.turn import TurnStatus
+    from long_running_agents.domain.turn import Terms, TurnStatus
 
     chosen, now = question.session, SystemClock().now()
     key = SessionId(new_id("session", now)) if chosen is None else session_id(chosen)
@@ -334,11 +358,14 @@ async def _ask(loaded: "LoadedSettings", question: _Question) -> int:
         loaded, question.model, terminal=terminal, resuming=chosen is not None
     ) as (agent, model):
         await follow.refuse_if_waiting(agent, key)
+        terms = Terms(agent=await _answering(agent, question, terminal=terminal))
         ended = await follow.follow(
             agent,
             key,
             lambda: (
-                agent.turns.start(key, question.text, attended=question.attended, model=model)
+                agent.turns.start(
+                    key, question.text, attended=question.attended, model=model, terms=terms
+                )
                 if question.text
                 else agent.turns.retry(key)
             ),
@@ -351,6 +378,21 @@ async def _ask(loaded: "LoadedSettings", question: _Question) -> int:
         if sys.stderr.isatty() and not question.as_json:
             note(f"session {key}")
     return ended.exit_code
+
+
+async def _answering(agent: "AgentApi", question: _Question, *, terminal: bool) -> str | None:
+    """Who is to answer; a person says it where the router is not sure."""
+    if question.agent != AUTO or not question.text or not terminal:
+        return question.agent
+    from long_running_agents.cli import agents
+
+    routing = await agent.agents.route(question.text)
+    if not routing.unsure:
+        return AUTO
+    note(agents.question_text(routing))
+    while (name := agents.chosen(routing, click.prompt("Number", default="1", err=True))) is None:
+        note("That is none of them.")
+    return await agents.taught(agent.agents, name, question.text)
 
 
 async def _print_event(heard: "EventEnvelope | DeltaEnvelope") -> None:

@@ -4,11 +4,13 @@ import asyncio
 import logging
 import signal
 from collections.abc import Coroutine, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from long_running_agents.cli import follow, slash
 from long_running_agents.cli.access import AgentApi
+from long_running_agents.cli.agents import chosen, question_text, taught
+from long_running_agents.cli.chat import AUTO
 from long_running_agents.cli.live import LeaveError, LiveScreen
 from long_running_agents.cli.main import INTERRUPTED, OK
 from long_running_agents.cli.render import Renderer, one_line
@@ -17,6 +19,7 @@ from long_running_agents.domain import events
 from long_running_agents.domain.approval import Approval
 from long_running_agents.domain.budget import estimate_tokens
 from long_running_agents.domain.ids import SessionId, TurnId, new_id
+from long_running_agents.domain.routing import Routing
 from long_running_agents.domain.session import Mode
 from long_running_agents.domain.turn import RETRYABLE, Terms, Turn, TurnStatus
 from long_running_agents.errors import LraError, ServerAway
@@ -38,6 +41,8 @@ class ChatOptions:
     yes: bool = False
     """Allow every call."""
     colored: bool = True
+    agent: str | None = None
+    """Who answers, or "auto"; as before unless given."""
 
 
 @dataclass
@@ -49,6 +54,8 @@ class _State:
     questions: list[Approval] = field(default_factory=list[Approval])
     queued: dict[TurnId, str] = field(default_factory=dict[TurnId, str])
     """What was asked by turns in line, to be shown again when their answers come."""
+    undecided: tuple[str, Terms, Routing] | None = None
+    """What was said to nobody yet, since it may be for several agents."""
     draft: str = ""
     """What was being typed when a question came in between."""
     warned: bool = False
@@ -67,6 +74,8 @@ class ChatLoop:
     def __init__(self, agent: AgentApi, options: ChatOptions) -> None:
         self.agent = agent
         self.model = options.model
+        self.answering = options.agent
+        """The agent that is asked for, "auto", or "" for our own; None for the session's."""
         self.session_id = SessionId("")
         self._options = options
         self._state = _State()
@@ -130,7 +139,16 @@ class ChatLoop:
 
     async def send(self, text: str, *, steer: bool = False, mode: Mode | None = None) -> None:
         """Say something; while a turn runs, it queues, or is given to that turn."""
-        terms = Terms(steer=steer, mode=mode)
+        terms = Terms(steer=steer, mode=mode, agent=None if steer else self.answering)
+        if terms.agent == AUTO:
+            routing = await self.agent.agents.route(text)
+            if routing.unsure:
+                self._state.undecided = text, terms, routing
+                await self.screen.aside(question_text(routing))
+                return
+        await self._send(text, terms)
+
+    async def _send(self, text: str, terms: Terms) -> None:
         turn = await self.agent.turns.start(self.session_id, text, model=self.model, terms=terms)
         waits = bool(self._state.open - {turn.id})
         if waits:
@@ -139,6 +157,15 @@ class ChatLoop:
         if waits:
             how = "given at the next step" if turn.steer else "queued"
             await self.screen.aside(f"{how}: {one_line(text)}")
+
+    async def _decide(self, text: str, terms: Terms, routing: Routing, answer: str) -> None:
+        """Send what was said to the agent that the person has chosen, and learn from that."""
+        if (name := chosen(routing, answer)) is None:
+            await self.screen.aside(question_text(routing))
+            return
+        self._state.undecided = None
+        agent = await taught(self.agent.agents, name, text)
+        await self._send(text, replace(terms, agent=agent))
 
     def watch(self, turn_id: TurnId) -> None:
         """Wait beside the conversation until a turn settles."""
@@ -199,7 +226,7 @@ class ChatLoop:
         self.session_id = session_id
         model = await self.model_name()
         await self.screen.note(
-            f"{self.agent.name} with {model}, {session_id}. /help shows commands."
+            f"{self.answering or self.agent.name} with {model}, {session_id}. /help shows commands."
         )
 
     async def model_name(self) -> str:
@@ -252,6 +279,8 @@ class ChatLoop:
             await command.act(self, command.rest)
         elif self._state.questions and not steer:
             await self._answer(text)
+        elif self._state.undecided is not None and not steer:
+            await self._decide(*self._state.undecided, text)
         elif self.agent.there:
             await self.send(text, steer=steer)
         else:

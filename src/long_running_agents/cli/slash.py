@@ -5,7 +5,7 @@ import re
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from long_running_agents.cli.chat import SMALL
+from long_running_agents.cli.chat import AUTO, SMALL
 from long_running_agents.cli.live import LeaveError
 from long_running_agents.cli.main import OK
 from long_running_agents.cli.output import (
@@ -21,6 +21,7 @@ from long_running_agents.cli.render import one_line
 from long_running_agents.cli.skill_output import about, problems_line, state_line, waiting_line
 from long_running_agents.cli.skills import BY, checked
 from long_running_agents.cli.works import told
+from long_running_agents.domain.agent import AgentStage
 from long_running_agents.domain.ids import session_id
 from long_running_agents.domain.memory import (
     Memory,
@@ -110,6 +111,7 @@ async def _copy(talk: "ChatLoop", _: str) -> None:
 
 
 _LISTED = 10
+_OWN_AGENT = "-"
 _DECIDED = re.compile(r"(#\d+|\+)\s+(.+)", re.DOTALL)
 
 
@@ -340,6 +342,27 @@ async def _model(talk: "ChatLoop", name: str) -> None:
         await talk.screen.note(SMALL.format(name=name))
 
 
+async def _agent(talk: "ChatLoop", name: str) -> None:
+    """Say who answers, or have another one answer from the next message on."""
+    service = talk.agent.agents
+    if name in (AUTO, _OWN_AGENT):
+        talk.answering = AUTO if name == AUTO else ""
+    elif name:
+        spec = await service.get(name)
+        if spec.stage is not AgentStage.PUBLISHED:
+            hint = f"'lra agents publish {spec.name}' lets it be used."
+            raise UsageError(f"{spec.label} is {spec.stage}.", hint=hint)
+        talk.answering = name
+    session = await talk.agent.find(talk.session_id)
+    held = session.agent if session and talk.answering is None else talk.answering
+    lines = [f"agent: {held or talk.agent.name}"]
+    if not name:
+        found = [each for each in await service.every() if each.stage is AgentStage.PUBLISHED]
+        lines += [f"  /agent {each.name}  {one_line(each.description, 60)}" for each in found]
+        lines += [f"  /agent {AUTO}  whoever a message is for", f"  /agent {_OWN_AGENT}  our own"]
+    await talk.screen.note("\n".join(lines))
+
+
 async def _steer(talk: "ChatLoop", words: str) -> None:
     await talk.send(words, steer=True)
 
@@ -435,6 +458,7 @@ REGISTRY: dict[str, _Entry] = {
     "sessions": _Entry(_sessions, "/sessions [words]", "list your own sessions"),
     "tasks": _Entry(_tasks, "/tasks", "show this session's tasks"),
     "model": _Entry(_model, "/model [name]", "list models, or switch at the next step"),
+    "agent": _Entry(_agent, "/agent [name]", "list agents, or switch at the next message"),
     "memory": _Entry(_search, "/memory words", "search what is remembered"),
     "remember": _Entry(_remember, "/remember words", "remember something"),
     "forget": _Entry(_forget, "/forget number", "forget a memory"),

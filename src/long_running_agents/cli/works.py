@@ -10,13 +10,7 @@ import click
 
 from long_running_agents.cli.access import open_agent, with_database
 from long_running_agents.cli.main import OK, CommandGroup, Options
-from long_running_agents.cli.output import (
-    note,
-    print_either,
-    print_list,
-    session_option,
-    shown,
-)
+from long_running_agents.cli.output import note, print_either, print_list, session_option, shown
 from long_running_agents.domain.budget import Limits
 from long_running_agents.domain.ids import SessionId, WorkId
 from long_running_agents.domain.task import Scope
@@ -29,7 +23,6 @@ if TYPE_CHECKING:
     from long_running_agents.cli.access import AgentApi
     from long_running_agents.domain.ids import TurnId
     from long_running_agents.domain.work import Work, WorkDetails
-    from long_running_agents.store.database import Transaction
 
 work_argument = click.argument("work_id", metavar="ID")
 _tokens = click.option("--tokens", type=click.IntRange(min=1), help="So many tokens.")
@@ -94,7 +87,7 @@ def list_works(options: Options, ended: bool, session: SessionId | None, as_json
             empty=[],
         ),
         "id, changed, state, session, goal",
-        lambda each: (each.id, each.updated_at, _state(each), each.session_id, each.goal),
+        lambda each: (each.id, each.updated_at, each.state, each.session_id, each.goal),
         as_json=as_json,
         nothing="No work is under way: 'lra work start GOAL' begins one.",
     )
@@ -195,22 +188,15 @@ def _limits(tokens: int | None, cost: float | None, steps: int | None) -> Limits
 def _details(options: Options, work_id: str) -> "WorkDetails":
     from long_running_agents.agent.works import work_details
 
-    owner, key = options.load().settings.owner, WorkId(work_id)
-
-    def look(tx: "Transaction") -> "WorkDetails":
-        return work_details(tx, key, owner)
-
+    owner = options.load().settings.owner
+    look = partial(work_details, work_id=WorkId(work_id), owner=owner)
     return with_database(options, lambda database: database.read(look))
-
-
-def _state(found: "Work") -> str:
-    return found.phase if found.pause is None else f"{found.phase}, paused: {found.pause}"
 
 
 def told(found: "WorkDetails") -> str:
     """A work as a terminal shows it."""
     each = found.work
-    lines = [each.goal, f"{each.id}: {_state(each)}; {found.summary}", *each.note.splitlines()]
+    lines = [each.goal, f"{each.id}: {each.state}; {found.summary}", *each.note.splitlines()]
     newest = {seen.task: seen for seen in found.evidence}
     for task in found.tasks:
         seen = newest.get(task.number)

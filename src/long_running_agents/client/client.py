@@ -259,12 +259,12 @@ class WorkClient(NounClient, WorkApi):
     """Begin, approve, pause and resume works, as the server's own service does."""
 
 
-class AgentClient(NounClient, AgentApi):
-    """Save, publish, retire, teach and route to agents, as the server's own service does."""
-
-
 class BudgetClient(NounClient, BudgetApi):
     """Show and raise budgets, as the server's own service does."""
+
+
+class AgentClient(NounClient, AgentApi):
+    """Make, publish, route, import and export agents, as the server's own service does."""
 
 
 def _path(session_id: SessionId) -> str:

@@ -191,6 +191,8 @@ class AgentSettings(_Section):
     workspace_trust: Literal["user", "foreign"] = "user"
     """Whose words files are that neither the agent nor an upload has written."""
     model: ModelSettings = ModelSettings()
+    model_aliases: tuple[str, ...] = ()
+    """Models that agents' files name in short, such as 'sonnet=anthropic:claude-sonnet-4-5'."""
     tools: ToolSettings = ToolSettings()
     skills: SkillSettings = SkillSettings()
     max_loop_iterations: int = Field(default=15, ge=1)

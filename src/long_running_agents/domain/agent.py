@@ -287,9 +287,9 @@ def unusual(last: TurnCost, before: Sequence[TurnCost]) -> tuple[Anomaly, ...]:
     """What of a turn is farther from the median of those before than three times their MAD."""
     if len(before) < _FEWEST:
         return ()
-    whats: tuple[Literal["tokens", "seconds"], ...] = ("tokens", "seconds")
+    parts: tuple[Literal["tokens", "seconds"], ...] = ("tokens", "seconds")
     found: list[Anomaly] = []
-    for what in whats:
+    for what in parts:
         value = float(getattr(last, what))
         known = [float(getattr(each, what)) for each in before[:LOOKED_BACK]]
         usual = median(known)

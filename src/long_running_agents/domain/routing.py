@@ -88,10 +88,9 @@ def routed(candidates: Sequence[RouteCandidate]) -> Routing:
     if not candidates:
         return Routing(to="", by="default")
     first, *others = candidates
-    margin = (first.score - others[0].score) / first.score if others else 1.0
-    sure = margin >= SURE
-    found = Routing(to="", by="default", margin=round(margin, 3), candidates=candidates)
-    return replace(found, to=first.agent, by="words") if sure else found
+    margin = round((first.score - others[0].score) / first.score, 3) if others else 1.0
+    found = Routing(to="", by="default", margin=margin, candidates=candidates)
+    return replace(found, to=first.agent, by="words") if margin >= SURE else found
 
 
 def question(text: str, descriptions: Sequence[tuple[str, str]]) -> tuple[str, str]:

@@ -1,13 +1,12 @@
 """When a long work goes round in circles, as far as its ledger shows it."""
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import islice, takewhile
 from operator import itemgetter
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 from long_running_agents.domain.tool import CallState, Effect, GatedCall, ToolCallRecord
 
@@ -195,17 +194,9 @@ def _stale(reads: Sequence[_Step]) -> int:
 
 def _source(record: ToolCallRecord) -> tuple[str, ...]:
     """What was read: the texts among the arguments, since figures only choose a part of it."""
-    given = _read(record.args).values()
+    given = record.arguments.values()
     texts = [str(each) for each in given if not isinstance(each, int | float | None)]
     return record.tool, *(texts or [record.args])
-
-
-def _read(args: str) -> dict[str, object]:
-    try:
-        found: object = json.loads(args)
-    except ValueError:
-        return {}
-    return cast("dict[str, object]", found) if isinstance(found, dict) else {}
 
 
 _MAY_IDLE = re.compile(r'\b(?:sleep|true|echo|pwd|date|pass)\b|:\s*"[:#]')
@@ -219,7 +210,7 @@ def _idles(record: ToolCallRecord) -> bool:
     long = len(record.args) > _LONGEST_IDLE
     if long or record.effect is Effect.READ or not _MAY_IDLE.search(record.args):
         return False
-    args = _read(record.args)
+    args = record.arguments
     if (script := GatedCall(tool=record.tool, args=args).script) is not None:
         for command in script.commands:
             if command.program not in _IDLE_PROGRAMS or {*command.writes} - {"/dev/null"}:

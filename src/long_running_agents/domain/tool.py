@@ -9,7 +9,7 @@ from datetime import datetime
 from enum import StrEnum
 from functools import cached_property
 from posixpath import dirname
-from typing import cast
+from typing import Any, cast
 from urllib.parse import urlsplit
 
 from long_running_agents.domain import hazards, shell
@@ -94,6 +94,15 @@ class ToolCallRecord:
     """What the model was told, as JSON text."""
     started_at: datetime | None = None
     ended_at: datetime | None = None
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """The arguments by name; none where the model wrote no object."""
+        try:
+            given: object = json.loads(self.args)
+        except ValueError:
+            return {}
+        return cast("dict[str, Any]", given) if isinstance(given, dict) else {}
 
     @property
     def words(self) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 from functools import cached_property
-from typing import Any, cast
+from typing import Any
 
 from long_running_agents.domain.budget import BudgetLine, Limits
 from long_running_agents.domain.compaction import clip
@@ -135,6 +135,11 @@ class Work:
         """Whether it can still go on."""
         return not self.phase.ended
 
+    @property
+    def state(self) -> str:
+        """Its phase, and why it is paused."""
+        return self.phase if self.pause is None else f"{self.phase}, paused: {self.pause}"
+
     def read_only(self, turn_id: TurnId) -> bool:
         """Whether one of its turns may only read."""
         reading = self.phase in (WorkPhase.PLANNING, WorkPhase.PLAN_READY, WorkPhase.REVIEWING)
@@ -151,8 +156,8 @@ class Evidence:
     """What whoever checks a task has found; the agent writes none."""
 
     work_id: WorkId
-    number: int
-    """Its place among those of the work, from 1."""
+    number: int = 0
+    """Its place among those of the work, from 1; 0 until it is stored."""
     task: int
     kind: CriterionKind
     state: EvidenceState
@@ -218,15 +223,10 @@ def file_change(record: ToolCallRecord, turn: int) -> FileChange | None:
         return None
     if record.state not in (CallState.DONE, CallState.FAILED, CallState.UNCERTAIN):
         return None
-    named = None if record.tool == "shell" else _args(record).get("path")
+    named = None if record.tool == "shell" else record.arguments.get("path")
     known = plain_path(named) if isinstance(named, str) else ""
     key = hashlib.sha256(f"{record.tool}{record.args}".encode()).hexdigest()[:16]
     return FileChange(turn=turn, step=record.step, path=known, key=key)
-
-
-def _args(record: ToolCallRecord) -> dict[str, object]:
-    given: object = json.loads(record.args)
-    return cast("dict[str, object]", given) if isinstance(given, dict) else {}
 
 
 _MOST_REFUTED = 3
@@ -288,29 +288,23 @@ class WorkView:
 
     def waits_for(self, task: Task) -> list[int]:
         """The tasks that have to be proven before one; those that were given up are not."""
-        known = {each.number: each for each in self.tasks}
-        wanted = [known[number] for number in task.depends_on if number in known]
-        return [
-            each.number
-            for each in wanted
-            if each.status is not TaskStatus.CANCELLED and not self.proven(each)
-        ]
+        wanted = [each for each in self.tasks if each.number in task.depends_on]
+        alive = [each for each in wanted if each.status is not TaskStatus.CANCELLED]
+        return [each.number for each in alive if not self.proven(each)]
 
     @cached_property
     def ready(self) -> list[Task]:
         """The open tasks whose dependencies are proven, in their order."""
+        claimed = [
+            each.task for each in self.newest.values() if each.state is EvidenceState.CLAIMED
+        ]
         return [
             task
             for task in self.leaves
-            if not self.holds(task)
-            and task.status is not TaskStatus.FAILED
-            and self._state(task) is not EvidenceState.CLAIMED
+            if not (self.holds(task) or task.status is TaskStatus.FAILED)
+            and task.number not in claimed
             and not self.waits_for(task)
         ]
-
-    def _state(self, task: Task) -> EvidenceState | None:
-        found = self.newest.get(task.number)
-        return None if found is None else found.state
 
     @cached_property
     def refuted(self) -> list[Task]:
@@ -354,14 +348,7 @@ class NextMove:
 
 
 def after_turn(view: WorkView, status: TurnStatus, limit: str, said: str) -> NextMove:
-    """Decide what comes after one of the work's turns has ended.
-
-    Args:
-        view: The work as it stands now.
-        status: How the turn ended.
-        limit: The limit that ended it, if one did.
-        said: Its answer, or what went wrong.
-    """
+    """Decide what comes after a turn: by how it ended, its limit, and its answer or error."""
     if status is TurnStatus.LIMITED:
         return _limited(view, limit, said)
     if status in (TurnStatus.STOPPED, TurnStatus.FAILED):
@@ -490,14 +477,14 @@ def _next(view: WorkView, *, named: bool) -> str:
         return " ".join([*told, "Go on."])
     told.append(f"{view.summary}. Next is task #{task.number}: {task.title}.")
     lines = [" ".join(told)]
-    if task.description:
-        lines.append(filled(task.description, view))
     if task.criterion is not None:
         lines.append(f"It is done when this holds: {task.criterion}.")
     if (found := view.newest.get(task.number)) is not None and not found.state.proves:
         lines.append(f"When it was last looked at: {clip(found.proof, 400)}.")
     how = f'manage_tasks(action="complete", task_id={task.number}, result="…")'
-    lines.append(f"When it is done, call {how}: it is checked then.")
+    lines.append(f"When it is done, call {how}, or end your turn: it is checked then.")
+    # What is to be done stands last: a small model takes what it reads last for the question.
+    lines += [f"Now: {task.title}.", *([filled(task.description, view)] * bool(task.description))]
     return "\n".join(lines)
 
 
@@ -510,11 +497,8 @@ _REVIEW = (
 
 
 def _review(view: WorkView) -> str:
-    told = [
-        _REVIEW,
-        f"Goal: {clip(view.work.goal, 1000)}",
-        *(receipt(task, view.newest.get(task.number)) for task in view.leaves),
-    ]
+    told = [_REVIEW, f"Goal: {clip(view.work.goal, 1000)}"]
+    told += [receipt(task, view.newest.get(task.number)) for task in view.leaves]
     if paths := sorted({each.path for each in view.changes if each.path}):
         told.append(f"Files that were written: {clip(', '.join(paths), 1000)}")
     return "\n".join(told)
@@ -566,16 +550,13 @@ def drift(calls: Iterable[ToolCallRecord], scopes: Sequence[Scope]) -> Drift:
     paths: dict[str, None] = {}
     hosts: dict[str, None] = {}
     for record in calls:
-        if record.state is CallState.DENIED:
-            continue
-        call = GatedCall(tool=record.tool, args=_args(record))
-        for path in _written(call, record):
-            if not any(scope.covers_path(path) for scope in scopes):
-                paths[path] = None
-        for host in call.hosts:
-            if not any(scope.covers_host(host) for scope in scopes):
-                hosts[host] = None
-    return Drift(paths=tuple(paths)[:100], hosts=tuple(hosts)[:100])
+        if record.state is not CallState.DENIED:
+            call = GatedCall(tool=record.tool, args=record.arguments)
+            paths |= dict.fromkeys(_written(call, record))
+            hosts |= dict.fromkeys(call.hosts)
+    outside = [path for path in paths if not any(scope.covers_path(path) for scope in scopes)]
+    unknown = [host for host in hosts if not any(scope.covers_host(host) for scope in scopes)]
+    return Drift(paths=tuple(outside[:100]), hosts=tuple(unknown[:100]))
 
 
 def _written(call: GatedCall, record: ToolCallRecord) -> Iterable[str]:
@@ -614,10 +595,7 @@ def forecast(
 ) -> Forecast:
     """What the tasks that are left may take.
 
-    Args:
-        left: Those tasks.
-        steps: How many steps earlier tasks took, each.
-        requests: What earlier requests to the model took: tokens, and money if that is known.
+    By the steps that earlier tasks took, and what earlier requests did: tokens, and any known cost.
     """
     tokens = sorted(each for each, _ in requests)
     prices = sorted(price for _, price in requests if price is not None)

@@ -293,16 +293,16 @@ def _divided(text: str) -> tuple[dict[str, Any], str, list[Finding]]:
     if _size(head) > _LARGEST_HEAD:
         repair = "Keep what is long for the instructions."
         return {}, body, [Finding(f"Its head has more than {_LARGEST_HEAD} bytes.", repair, 1)]
-    finding, table = _loaded(head)
+    finding, table = read_head(head)
     return table, body, [finding] if finding else []
 
 
-def _loaded(head: str) -> tuple[Finding | None, dict[str, Any]]:
-    """The head, read only when it is nothing but plain tables, lists and values."""
+def read_head(head: str, deepest: int = _DEEPEST) -> tuple[Finding | None, dict[str, Any]]:
+    """The head of a file, read only when it is nothing but plain tables, lists and values."""
     import yaml  # noqa: PLC0415 - only those who read guides wait for it
 
     try:
-        if finding := _not_plain(head) or _twice(head):
+        if finding := _not_plain(head, deepest) or _twice(head):
             return finding, {}
         table = cast("object", yaml.safe_load(head))
     except yaml.MarkedYAMLError as error:
@@ -318,7 +318,7 @@ def _loaded(head: str) -> tuple[Finding | None, dict[str, Any]]:
     return None, {str(key): value for key, value in cast("dict[object, Any]", table).items()}
 
 
-def _not_plain(head: str) -> Finding | None:
+def _not_plain(head: str, deepest: int) -> Finding | None:
     """What in a head could make more of itself than it is, told by the events of the parser."""
     import yaml  # noqa: PLC0415 - only those who read guides wait for it
 
@@ -332,7 +332,7 @@ def _not_plain(head: str) -> Finding | None:
             return Finding("Its head has a tag (!).", "Put the value into quotes.", line)
         depth += isinstance(event, yaml.CollectionStartEvent)
         depth -= isinstance(event, yaml.CollectionEndEvent)
-        if depth > _DEEPEST:
+        if depth > deepest:
             return Finding("Its head is nested too deeply.", "Write a flat table.", line)
     return None
 

@@ -7,7 +7,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import case, func, insert, select, update
+from sqlalchemy import bindparam, case, func, insert, select, update
 
 from long_running_agents.domain.agent import (
     LOOKED_BACK,
@@ -26,7 +26,7 @@ from long_running_agents.domain.agent import (
 from long_running_agents.domain.turn import TurnStatus
 from long_running_agents.domain.work import EvidenceState
 from long_running_agents.errors import NotFound
-from long_running_agents.store.database import Transaction
+from long_running_agents.store.database import Prepared, Transaction
 from long_running_agents.store.tables import agent_examples, agents, evidence, turns
 
 _ENDED = [status for status in TurnStatus if status.ended]
@@ -83,15 +83,18 @@ def history(tx: Transaction, owner: str, name: str) -> list[AgentSpec]:
     return [_spec(row) for row in tx.execute(query.order_by(agents.c.version.desc()))]
 
 
+_NAMED = select(agents).where(
+    agents.c.owner == bindparam("owner"), agents.c.name == bindparam("name")
+)
+_IN_USE = Prepared(_NAMED.where(agents.c.stage == bindparam("stage")))
+_VERSION = Prepared(_NAMED.where(agents.c.version == bindparam("version")))
+
+
 def find(tx: Transaction, owner: str, label: str) -> AgentSpec | None:
     """The version that a label names, or the published one; None when there is none."""
     name, version = label_parts(label)
-    query = select(agents).where(agents.c.owner == owner, agents.c.name == name)
-    if version is None:
-        query = query.where(agents.c.stage == AgentStage.PUBLISHED)
-    else:
-        query = query.where(agents.c.version == version)
-    row = tx.execute(query).first()
+    asked = {"owner": owner, "name": name, "version": version, "stage": AgentStage.PUBLISHED}
+    row = tx.first(_IN_USE if version is None else _VERSION, asked)
     return None if row is None else _spec(row)
 
 
@@ -142,10 +145,15 @@ def _set(tx: Transaction, spec: AgentSpec, stage: AgentStage) -> None:
     )
 
 
+_REVISION = Prepared(
+    select(func.max(agents.c.revision)).where(agents.c.owner == bindparam("owner"))
+)
+
+
 def revision(tx: Transaction, owner: str) -> int:
     """A number that grows with every change of an owner's agents."""
-    query = select(func.max(agents.c.revision)).where(agents.c.owner == owner)
-    return tx.execute(query).scalar() or 0
+    row = tx.run(_REVISION, {"owner": owner})
+    return 0 if row is None else int(row[0] or 0)
 
 
 def learn(tx: Transaction, spec: AgentSpec, text: str, now: datetime) -> None:

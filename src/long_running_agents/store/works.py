@@ -111,25 +111,21 @@ def silent(tx: Transaction, work_id: WorkId) -> int:
     return sum(1 for _ in found)
 
 
+_CALLS = (
+    select(tool_calls, turns.c.number)
+    .join(turns, turns.c.id == tool_calls.c.turn_id)
+    .order_by(turns.c.number, tool_calls.c.step, tool_calls.c.position)
+)
+
+
 def _changing(tx: Transaction, session_id: SessionId) -> list[tuple[int, ToolCallRecord]]:
-    query = (
-        select(tool_calls, turns.c.number)
-        .join(turns, turns.c.id == tool_calls.c.turn_id)
-        .where(tool_calls.c.session_id == session_id, tool_calls.c.effect != Effect.READ)
-        .order_by(turns.c.number, tool_calls.c.step, tool_calls.c.position)
-    )
-    return [(row.number, _record(row)) for row in tx.execute(query)]
+    changing = (tool_calls.c.session_id == session_id) & (tool_calls.c.effect != Effect.READ)
+    return [(row.number, _record(row)) for row in tx.execute(_CALLS.where(changing))]
 
 
 def calls(tx: Transaction, work_id: WorkId) -> list[ToolCallRecord]:
     """All calls of a work's turns, in their order."""
-    query = (
-        select(tool_calls)
-        .join(turns, turns.c.id == tool_calls.c.turn_id)
-        .where(turns.c.work_id == work_id)
-        .order_by(turns.c.number, tool_calls.c.step, tool_calls.c.position)
-    )
-    return [_record(row) for row in tx.execute(query)]
+    return [_record(row) for row in tx.execute(_CALLS.where(turns.c.work_id == work_id))]
 
 
 def add_evidence(tx: Transaction, found: Evidence, cause: str) -> tuple[Evidence, bool]:
@@ -202,19 +198,10 @@ def requests(
 
 def steps_of_tasks(tx: Transaction, owner: str) -> list[int]:
     """How many steps a task took in each of an owner's works that are complete, on average."""
-    counted = (
-        select(func.sum(turns.c.steps))
-        .where(turns.c.work_id == works.c.id)
-        .correlate(works)
-        .scalar_subquery()
-    )
-    proven = (
-        select(func.count(evidence.c.task.distinct()))
-        .where(evidence.c.work_id == works.c.id)
-        .correlate(works)
-        .scalar_subquery()
-    )
-    query = select(counted, proven).where(
-        works.c.owner == owner, works.c.phase == WorkPhase.COMPLETE
-    )
+    counted = select(func.sum(turns.c.steps)).where(turns.c.work_id == works.c.id)
+    tasks_proven = func.count(evidence.c.task.distinct())
+    proven = select(tasks_proven).where(evidence.c.work_id == works.c.id)
+    complete = (works.c.owner == owner) & (works.c.phase == WorkPhase.COMPLETE)
+    steps_each = counted.correlate(works).scalar_subquery()
+    query = select(steps_each, proven.correlate(works).scalar_subquery()).where(complete)
     return [max(1, round(steps / done)) for steps, done in tx.execute(query) if steps and done]

@@ -17,7 +17,7 @@ from long_running_agents.domain.skill import SkillKind
 from long_running_agents.domain.tool import Effect, Power
 from long_running_agents.domain.turn import ClientTool
 from long_running_agents.tools.code import code_tools, shell_tools
-from long_running_agents.tools.delegation import delegation_tools
+from long_running_agents.tools.delegation import agent_proposals, delegation_tools
 from long_running_agents.tools.deps import (
     CLIENT,
     DefinedToolset,
@@ -45,6 +45,7 @@ def families(*, network: bool) -> tuple[FunctionToolset[TurnDeps], ...]:
         task_tools(),
         work_tools(),
         delegation_tools(),
+        agent_proposals(),
         file_tools(),
         data_tools(),
         code_tools(network=network),

@@ -1,4 +1,4 @@
-"""Delegation tools: hand work to another agent, and propose one."""
+"""Delegation tools: hand work to other agents, and propose one."""
 
 from typing import Any
 
@@ -21,14 +21,14 @@ async def delegate(
     max_parallel: int = 4,
     background: bool = False,
 ) -> str:
-    """Hand a task to another agent, which knows nothing of this conversation, and get its receipt.
+    """Hand a task to another agent; what it reports is the result.
 
     Args:
-        agent: coder, researcher, reviewer, or another published agent.
-        task: All it has to know; a list of tasks runs side by side.
-        input: Data for it, if it has an input schema.
-        max_parallel: How many of a list work at once.
-        background: Go on without waiting; the receipt comes as a message.
+        agent: coder, researcher, reviewer or another.
+        task: All it has to know; a list runs side by side.
+        input: As its schema says.
+        max_parallel: Of a list.
+        background: Do not wait.
     """
     wanted = DelegateRequest(
         agent=agent,
@@ -53,6 +53,20 @@ async def delegate_code_task(ctx: RunContext[TurnDeps], task: str) -> str:
 async def delegate_research_task(ctx: RunContext[TurnDeps], task: str) -> str:
     """Hand a question to the researcher."""
     return await delegate(ctx, "researcher", task)
+
+
+def delegation_tools() -> FunctionToolset[TurnDeps]:
+    """The tools to work with other agents."""
+    # The same call makes the same delegate, so it may be made again after a death.
+    again = Effect.IDEMPOTENT
+    return FunctionToolset[TurnDeps](
+        [
+            Tool(delegate, metadata=effect(again)),
+            Tool(delegate_code_task, metadata=effect(again, alias="delegate")),
+            Tool(delegate_research_task, metadata=effect(again, alias="delegate")),
+        ],
+        id="delegation",
+    )
 
 
 async def propose_agent(
@@ -89,16 +103,8 @@ async def propose_agent(
     return f"Proposed as {kept.label}. It is used when a person publishes it."
 
 
-def delegation_tools() -> FunctionToolset[TurnDeps]:
-    """The tools to work with other agents."""
-    # The same call makes the same delegate, so it may be made again after a death.
-    again = Effect.IDEMPOTENT
+def agent_proposals() -> FunctionToolset[TurnDeps]:
+    """The tool to propose an agent, for works: that is where work comes again and again."""
     return FunctionToolset[TurnDeps](
-        [
-            Tool(delegate, metadata=effect(again)),
-            Tool(delegate_code_task, metadata=effect(again, alias="delegate")),
-            Tool(delegate_research_task, metadata=effect(again, alias="delegate")),
-            Tool(propose_agent, metadata=effect(again)),
-        ],
-        id="delegation",
+        [Tool(propose_agent, metadata=effect(Effect.IDEMPOTENT))], id="work"
     )

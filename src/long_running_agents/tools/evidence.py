@@ -8,7 +8,6 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import PurePosixPath
-from typing import Any, cast
 
 from pydantic_core import SchemaError, SchemaValidator, ValidationError, core_schema
 
@@ -49,35 +48,32 @@ _STEERING = ("conftest.py", "pytest.ini", "pyproject.toml [pytest]", "setup.cfg 
              "tox.ini [pytest]", "pytest.py", "unittest.py")  # fmt: skip
 """What runs tests reads this beside them, or instead of itself; of some files it is a part."""
 _SECTION = re.compile(rb"^\[[^\]\n]*pytest.*?(?=^\[|\Z)", re.MULTILINE | re.DOTALL)
+_UNCLAIMED = (CriterionKind.FILE, CriterionKind.COMMAND, CriterionKind.FETCH)
 _UNSET = "export PYTHONNOUSERSITE=1 PYTHONPYCACHEPREFIX=/tmp/bytecode\n"
 """The agent's folder is the home of its sandboxes: what it put there must not bend Python."""
 
 
-async def check(deps: TurnDeps, view: WorkView, task: Task, cause: str, step: int) -> Evidence:
-    """Look whether a task is done, and write down what was found.
+async def check(
+    deps: TurnDeps,
+    view: WorkView,
+    task: Task,
+    cause: str,
+    step: int,
+    known: Finding | None = None,
+) -> Evidence:
+    """Look whether a task is done, and write down what was found, once for each cause.
 
-    Args:
-        deps: What can be looked at.
-        view: The work.
-        task: The task; it has a criterion.
-        cause: What it is looked for: the same never finds anything twice.
-        step: The step in which it is; changes in it or later are newer than what is found.
+    Changes in the step or later are newer than it. ``known`` is what was found, if it was looked.
     """
-    work, criterion = view.work, task.criterion or Criterion(kind=CriterionKind.HUMAN)
-    try:
-        state, proof = await _finding(deps, work, task, criterion)
-    except (StorageFailed, CorruptData):
-        raise
-    except LraError as error:
-        state, proof = _refuted(f"it could not be checked: {error}")
+    work, kind = view.work, _criterion(task).kind
+    state, proof = known or await _looked(deps, work, task)
     found = Evidence(
         work_id=work.id,
-        number=0,
         task=task.number,
-        kind=criterion.kind,
+        kind=kind,
         state=state,
         proof=proof,
-        by="judge" if criterion.kind is CriterionKind.JUDGED else "harness",
+        by="judge" if kind is CriterionKind.JUDGED else "harness",
         turn=deps.turn.number,
         step=step,
         at=deps.clock.now(),
@@ -109,6 +105,19 @@ def record(
     )
     tree = news(tasks.of_session(tx, work.session_id))
     return stored, events.append(tx, work.session_id, turn_id, [told, tree], stored.at)
+
+
+def _criterion(task: Task) -> Criterion:
+    return task.criterion or Criterion(kind=CriterionKind.HUMAN)
+
+
+async def _looked(deps: TurnDeps, work: Work, task: Task) -> Finding:
+    try:
+        return await _finding(deps, work, task, _criterion(task))
+    except (StorageFailed, CorruptData):
+        raise
+    except LraError as error:
+        return _refuted(f"it could not be checked: {error}")
 
 
 async def _finding(deps: TurnDeps, work: Work, task: Task, criterion: Criterion) -> Finding:
@@ -210,9 +219,8 @@ async def _call(deps: TurnDeps, work: Work, criterion: Criterion) -> Finding:
     for record in reversed(await deps.database.read(lambda tx: works.calls(tx, work.id))):
         if record.tool != criterion.tool or record.state is not CallState.DONE:
             continue
-        given: Any = json.loads(record.args)
-        args = cast("dict[str, object]", given) if isinstance(given, dict) else {}
-        if wanted.items() <= args.items() and criterion.contains in (record.result or ""):
+        same = wanted.items() <= record.arguments.items()
+        if same and criterion.contains in (record.result or ""):
             return EvidenceState.VERIFIED, f"{record.tool} was called ({record.call_id})"
     return _refuted(f"the ledger has no such call of {criterion.tool}")
 
@@ -321,3 +329,19 @@ async def _gone(deps: TurnDeps, view: WorkView, task: Task) -> bool:
         return False
     state, _ = await asyncio.to_thread(_file, deps, task.criterion)
     return not state.proves
+
+
+async def check_unclaimed(deps: TurnDeps, view: WorkView, cause: str, step: int) -> None:
+    """Look at the task of a turn that has ended without a word about it; only proof is kept.
+
+    A turn that has done nothing is no claim: what it left as it was may hold by chance.
+    """
+    number, task = deps.turn.number, next((t for t in view.ready if not view.proven(t)), None)
+    if task is None or any(each.turn == number for each in view.evidence):
+        return
+    kind, changed = _criterion(task).kind, any(each.turn == number for each in view.changes)
+    if kind is not CriterionKind.CALL and not (changed and kind in _UNCLAIMED):
+        return
+    found = await _looked(deps, view.work, task)
+    if found[0].proves:
+        await check(deps, view, task, cause, step, found)

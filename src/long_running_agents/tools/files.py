@@ -70,7 +70,7 @@ async def read_file(
         path: The file.
         offset_line: The first line; a negative one counts from the end.
         limit: How many lines.
-        offset_column: Where to begin in a very long line.
+        offset_column: For very long lines.
     """
     wanted = Wanted(
         line=offset_line or 1, column=offset_column, lines=limit, characters=_CHARACTERS
@@ -91,7 +91,7 @@ async def search_files(
     """Find files by name, or lines in files by a regular expression.
 
     Args:
-        pattern: A regular expression; without one, files are found by name.
+        pattern: A regular expression.
         glob: Such as '*.py' or 'src/**/test_*.py'.
         path: Where to search.
         ignore_case: Ignore upper case.
@@ -144,7 +144,7 @@ async def edit_file(
         old_text: The passage, without line numbers; it must be there once.
         new_text: What replaces it.
         replace_all: Replace it everywhere.
-        diff: A unified diff, instead of the passage.
+        diff: A unified diff.
     """
     check_writable(path)
     if bool(diff) == bool(old_text):
@@ -189,7 +189,7 @@ async def data_view(
 
     Args:
         path: The file.
-        view: Some rows, or a summary of each column.
+        view: Rows, or a summary.
         rows: How many rows.
         columns: Only these columns.
         where: Conditions on the rows.

@@ -133,7 +133,7 @@ async def search_memory(
     until: datetime | None = None,
     as_of: datetime | None = None,
 ) -> MemorySearchResult:
-    """Search what is remembered from earlier conversations: facts, notes, things said.
+    """Search what is remembered from earlier conversations.
 
     Args:
         query: In plain words; dates such as "last May" are understood.

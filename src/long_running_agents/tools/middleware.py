@@ -56,7 +56,7 @@ class TurnMiddleware:
     pictures: Middleware
     """Puts pictures into a request."""
     work: Middleware | None = None
-    """Tells a turn of a work that it goes in circles, or ends it."""
+    """Tells a turn where its work stands and that it goes in circles, or ends it."""
     context_window: Middleware
     """Cuts a request to the window of the model."""
     budget: Middleware

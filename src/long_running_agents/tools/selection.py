@@ -61,6 +61,8 @@ CUES = {
     r"|current(?:ly)?\b|last night|\bwon\b|\bmatch\b|\bgame\b|this (?:week|year)|search for|google",
     "manage_tasks": r"manage_tasks",
     "propose_change": r"propose_change",
+    "propose_agent": r"propose_agent|(?:make|create|new).*\bagent\b",
+    "delegate": r"delegat|\bagents?\b|specialist|hand (?:it|this) (?:to|over)|\bcoder\b|researcher",
     "generate_tool": r"(?:make|create|build|write).*\btool\b",
     "promote_skill": r"promote",
 }
@@ -84,6 +86,7 @@ SEARCH = "search_tools"
 
 _WORKING = ("manage_tasks", "write_file", "read_file", "shell")
 """What a work is carried out with: where the first is there, all are offered."""
+_LISTING = ("list_tasks", "get_task_state")
 CORE = (SEARCH, *LOOKING_BACK)
 """The tools that help where something is left out."""
 _HITS = 5
@@ -169,6 +172,7 @@ def choose(
 
 
 _FEW = 6
+_NAMED = 3
 _USED = 2
 _USUAL = ("search_memory", "list_files", "read_file", "create_task", "execute_code")
 """Offered when the words of a message say nothing of what it needs."""
@@ -188,17 +192,22 @@ def few(
     """
     brief = [in_short(tool) for tool in others(tools)]
     newest = said[-1] if said else ""
-    kept = [*_needed(brief), *(tool.name for tool in brief if is_clients(tool))]
-    ours = {tool.name: tool for tool in brief if not is_clients(tool)}
+    needed = _needed(brief)
+    kept = [*needed, *(tool.name for tool in brief if is_clients(tool))]
+    # The tasks of a work are in every request of it.
+    known = (*needed, *(_LISTING if needed else ()))
+    ours = {tool.name: tool for tool in brief if tool.name not in known and not is_clients(tool)}
     if is_small_talk(newest):
         ours = {}
     cued = _cued(newest, ours)
     recent = [name for name in dict.fromkeys(used) if name in ours and name not in WRITING]
-    if not cued and not recent:
+    if not cued and not recent and not needed:
         # A question about the user has a cue; one about the world is not answered by memory.
         usual = _USUAL[is_question(newest) :]
         cued = _cued("\n".join(said), ours) or [name for name in usual if name in ours]
-    kept += list(dict.fromkeys([*cued[: _FEW - _USED], *recent[:_USED], *cued]))[:_FEW]
+    kept += list(dict.fromkeys([*cued[: _FEW - _USED], *recent[:_USED], *cued]))[
+        : _FEW - len(needed)
+    ]
     return [tool for tool in brief if tool.name in kept]
 
 
@@ -206,6 +215,9 @@ def _cued(text: str, tools: Mapping[str, ToolDefinition]) -> list[str]:
     """The tools that a text speaks of, those first that it names most clearly."""
     foreign = [tool for name, tool in tools.items() if name not in CUES]
     scores = {**relevance(text, foreign), **cue_scores(text)}
+    for name in tools:
+        # Nothing says more clearly what is needed than its name.
+        scores[name] += _NAMED * bool(re.search(rf"\b{re.escape(name)}\b", text))
     return sorted((name for name in tools if scores[name] > 0), key=lambda name: -scores[name])
 
 

@@ -246,7 +246,7 @@ async def generate_tool(
     args: dict[str, str] | None = None,
     examples: list[ExampleArgument] | None = None,
 ) -> str:
-    """Make a new tool of a Python function, when no tool there is fits.
+    """Make a new tool of a Python function, if none fits.
 
     It can be called once it is approved.
 
@@ -254,7 +254,7 @@ async def generate_tool(
         name: Such as calculate_rsi.
         code: A function with type hints and a docstring.
         doc: Instead of a docstring.
-        args: Names and types, if the code is only a body.
+        args: Names and types.
         examples: Calls, with known results.
     """
     source = _whole(name, code, doc, args or {})
@@ -273,7 +273,7 @@ async def promote_skill(
 
     Args:
         file_path: The file.
-        function_name: It needs type hints and a docstring.
+        function_name: As in the file.
         tool_name: Another name for it.
         examples: Calls, with known results.
     """

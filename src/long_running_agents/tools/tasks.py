@@ -77,8 +77,7 @@ async def create_task(
         description: What done looks like.
         parent_id: The task above it.
     """
-    given: dict[str, Any] = {"description": description, "parent": parent_id}
-    return await _create(ctx, title, given)
+    return await _create(ctx, title, {"description": description, "parent": parent_id})
 
 
 async def update_task_status(
@@ -114,12 +113,7 @@ async def get_task_state(ctx: RunContext[TurnDeps], task_id: int) -> TaskView:
     Args:
         task_id: The task's number.
     """
-    session_id = ctx.deps.turn.session_id
-    return _view(
-        *await ctx.deps.database.read(
-            lambda tx: (tasks.get(tx, session_id, task_id), _work_of(tx, ctx.deps))
-        )
-    )
+    return _view(*await _found(ctx.deps, task_id))
 
 
 def work_tools() -> FunctionToolset[TurnDeps]:
@@ -169,12 +163,12 @@ async def manage_tasks(  # noqa: PLR0913, PLR0917 - a model fills in a flat form
         result: What came of it.
         note: An observation to keep.
     """
-    scope = None if paths is None and hosts is None else _scope(paths, hosts)
+    scope = Scope(paths=tuple(paths or ()), hosts=tuple(hosts or ()))
     given: dict[str, Any] = {
         "description": description,
         "depends_on": None if depends_on is None else tuple(depends_on),
         "criterion": parse_criterion(criterion),
-        "scope": scope,
+        "scope": None if paths is None and hosts is None else scope,
         "estimate": estimate,
     }
     if action == "create":
@@ -271,16 +265,19 @@ def checked_patch(patch: Sequence[PlanChange], planned: Sequence[Task]) -> list[
     return list(patch)
 
 
-def _scope(paths: list[str] | None, hosts: list[str] | None) -> Scope:
-    return Scope(paths=tuple(paths or ()), hosts=tuple(hosts or ()))
-
-
 def _work_of(tx: Transaction, deps: TurnDeps) -> WorkView | None:
     """The work that a turn is a part of, if it is of one that has not ended."""
     if deps.turn.work_id is None:
         return None
     work = works.get(tx, deps.turn.work_id)
     return works.view(tx, work, changes=False) if work.open else None
+
+
+async def _found(deps: TurnDeps, number: int) -> tuple[Task, WorkView | None]:
+    """A task of the session, and the work that the turn is a part of."""
+    return await deps.database.read(
+        lambda tx: (tasks.get(tx, deps.turn.session_id, number), _work_of(tx, deps))
+    )
 
 
 async def _create(ctx: RunContext[TurnDeps], title: str, given: dict[str, Any]) -> TaskView:
@@ -333,10 +330,7 @@ async def _update(
     ctx: RunContext[TurnDeps], number: int, status: TaskStatus | None, given: dict[str, Any]
 ) -> TaskView:
     deps, turn, now = ctx.deps, ctx.deps.turn, ctx.deps.clock.now()
-    found = await deps.database.read(
-        lambda tx: (_work_of(tx, deps), tasks.get(tx, turn.session_id, number))
-    )
-    view, task = found
+    task, view = await _found(deps, number)
     if view is not None:
         _check_change(view, task, status, given)
         if status is TaskStatus.COMPLETED and task.criterion is not None:
@@ -385,12 +379,7 @@ async def _complete(
     step = await deps.database.write(claim)
     cause = f"{turn.id}/{call_id}"
     found = await evidence.check(deps, view, task, cause, step)
-    session_id = turn.session_id
-    shown = _view(
-        *await deps.database.read(
-            lambda tx: (tasks.get(tx, session_id, task.number), _work_of(tx, deps))
-        )
-    )
+    shown = _view(*await _found(deps, task.number))
     if found.state is EvidenceState.REFUTED:
         shown["evidence"] = f"REFUTED, the task is not done: {found.proof}"
     return shown

@@ -75,7 +75,7 @@ Operator = Literal[
 
 
 class Condition(TypedDict):
-    """What a row has to fulfil."""
+    """A condition on rows."""
 
     column: str
     op: Operator

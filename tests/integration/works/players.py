@@ -14,7 +14,7 @@ MOST = 30
 
 
 class Player(ScriptedModel):
-    """Gives some replies, and then the same one again and again; it hears its instructions."""
+    """Gives some replies, and then the same one again and again; it hears what the program says."""
 
     def __init__(
         self, *replies, then="All is done, and every task is proven.", most=MOST, finish=None
@@ -23,7 +23,7 @@ class Player(ScriptedModel):
         super().__init__([*replies, *[last] * (most - len(replies))])
         self._finish = finish
         self.told = []
-        """The instructions of each request."""
+        """What the program says in each request: its instructions, and what stands at its end."""
 
     @asynccontextmanager
     async def request_stream(self, *args):
@@ -32,9 +32,15 @@ class Player(ScriptedModel):
             yield stream
 
     async def _open(self, messages, parameters):
-        parts = parameters.instruction_parts or ()
-        self.told.append("\n".join(part.content for part in parts))
+        own = [part for part in messages[-1].parts if said_by_program(part)]
+        parts = [*(parameters.instruction_parts or ()), *own]
+        self.told.append("\n".join(str(part.content) for part in parts))
         return await super()._open(messages, parameters)
+
+
+def said_by_program(part):
+    """Whether a part of a request is the program's, where a model has no role for that."""
+    return str(getattr(part, "content", "")).startswith("<system>")
 
 
 def judging(verdict, *replies):
@@ -53,8 +59,11 @@ def judging(verdict, *replies):
 
 def prompts(model):
     """What each request asks last, if a turn begins with it."""
-    found = [request[-1].parts[0] for request in model.requests]
-    return [str(getattr(part, "content", "")) for part in found]
+    said = [
+        [part for part in request[-1].parts if not said_by_program(part)]
+        for request in model.requests
+    ]
+    return [str(getattr(parts[0], "content", "")) for parts in said]
 
 
 async def carried_out(app, *plan, answer=None, **options):

@@ -234,3 +234,43 @@ async def test_a_page_that_takes_consent_is_not_fetched_for_a_plan_that_nobody_a
         found = await carried_out(app, plan, policy=PlanPolicy.AUTO_WITHIN_SCOPE)
     assert "http://site.test/ may not be fetched" in found.evidence[-1].proof
     assert found.evidence[-1].state is EvidenceState.REFUTED
+
+
+SAYS = {"title": "Look", "criterion": {"kind": "command", "command": "true"}}
+LISTS = {"title": "List", "criterion": {"kind": "call", "tool": "list_files"}}
+
+
+@pytest.mark.parametrize("plan", [WRITE, TOUCH])
+async def test_what_a_turn_was_told_to_do_is_looked_at_when_it_ends_without_a_claim(tmp_path, plan):
+    model = Player(write("out.txt", "heron"), then="It is written.")
+    async with make_app(tmp_path, model=model) as app:
+        found = await carried_out(app, plan)
+    assert (found.work.phase, seen(found)) == (WorkPhase.COMPLETE, ["verified"])
+    assert [each.by for each in found.evidence] == ["harness"]
+
+
+async def test_a_call_that_a_task_asks_for_needs_no_claim(tmp_path):
+    async with make_app(tmp_path, model=Player(call("list_files"), then="Listed.")) as app:
+        found = await carried_out(app, LISTS)
+    assert (found.work.phase, seen(found)) == (WorkPhase.COMPLETE, ["verified"])
+
+
+async def test_a_turn_that_did_nothing_proves_nothing_by_what_held_before(tmp_path):
+    async with make_app(tmp_path, model=Player(call("list_files"))) as app:
+        found = await carried_out(app, SAYS)
+    assert (found.work.pause, found.evidence) == (PauseReason.STUCK, [])
+
+
+async def test_only_the_task_that_a_turn_was_told_of_is_looked_at_unclaimed(tmp_path):
+    model = Player(write("out.txt", "heron"), done(1), say("The first is done."))
+    async with make_app(tmp_path, model=model) as app:
+        found = await carried_out(app, WRITE, SAYS)
+    assert (seen(found), seen(found, 2)) == (["verified"], [])
+
+
+async def test_what_nobody_has_claimed_is_not_refuted(tmp_path):
+    drafts = [step for n in range(5) for step in (write("out.txt", f"draft {n}"), say("More."))]
+    model = Player(*drafts, write("out.txt", "heron"), then="It is written.")
+    async with make_app(tmp_path, model=model) as app:
+        found = await carried_out(app, WRITE)
+    assert (found.work.phase, seen(found)) == (WorkPhase.COMPLETE, ["verified"])

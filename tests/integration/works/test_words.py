@@ -3,7 +3,8 @@
 import pytest
 from tests.integration.stories import SESSION, ended
 from tests.integration.works.plans import CARRIED_OUT, GOAL, PLANNED, REVIEWED, approved
-from tests.integration.works.stories import FILE, settled, task
+from tests.integration.works.players import Player, carried_out, said_by_program
+from tests.integration.works.stories import FILE, done, settled, task, write
 
 from long_running_agents.domain.memory import MemoryKind, Selection, Trust, Viewer
 from long_running_agents.domain.session import UNTITLED
@@ -90,3 +91,23 @@ async def test_nobody_is_shown_them_as_the_users(tmp_path):
         users = [each["user"] for each in earlier]
         assert users[0] == GOAL
         assert all(each.startswith("[From the work, not from the user.]") for each in users[1:])
+
+
+async def test_where_it_stands_is_said_by_the_program_at_the_end_and_not_at_the_beginning(tmp_path):
+    plan = [
+        {"title": f"Write {n}", "criterion": {"kind": "file", "path": f"{n}.txt"}} for n in "abc"
+    ]
+    steps = [step for n in (1, 2, 3) for step in (write(f"{'abc'[n - 1]}.txt", "heron"), done(n))]
+    model = Player(*steps, say("Written."), then="All is well.")
+    async with make_app(tmp_path, model=model) as app:
+        await carried_out(app, *plan)
+    executing = model.requests[: len(steps) + 1]
+    assert len({request[-1].instructions for request in executing}) == 1
+    # Before the first words it is a part of the beginning.
+    later = executing[1:]
+    ends = [next(filter(said_by_program, request[-1].parts)).content for request in later]
+    assert [each.partition(" of 3 ")[0][-1] for each in ends] == [*"011223"]
+    assert "Write a —" in ends[0]
+    assert "Write a —" not in ends[1]
+    earlier = [part for message in executing[-1][:-1] for part in message.parts]
+    assert not any(map(said_by_program, earlier))

@@ -9,6 +9,7 @@ from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
 from long_running_agents.cli.conversation import ChatLoop, ChatOptions
+from long_running_agents.domain.routing import RouteCandidate, Routing
 from long_running_agents.domain.turn import Turn, TurnOrigin, TurnStatus
 from long_running_agents.errors import ServerAway
 from long_running_agents.home import Home
@@ -118,3 +119,37 @@ def _blocked(begun):
         await asyncio.Event().wait()
 
     return start
+
+
+class FakeAgents:
+    """Agents, of which the router can never say which is meant."""
+
+    def __init__(self):
+        self.learned = []
+
+    async def route(self, text, *, needs=()):
+        del text, needs
+        found = (RouteCandidate(agent="coder@1", score=0.5), RouteCandidate(agent="b@2", score=0.4))
+        return Routing(to="", by="default", candidates=found)
+
+    async def learn(self, name, text):
+        self.learned.append((name, text))
+
+
+async def test_a_person_says_for_whom_a_message_is(tmp_path, capsys):
+    with create_pipe_input() as keys, create_app_session(input=keys, output=DummyOutput()):
+        agent = FakeAgent(tmp_path)
+        agent.agents, asked = FakeAgents(), []
+
+        async def start(session_id, text, *, attended=True, model=None, terms=None):
+            del attended, model
+            asked.append((text, terms.agent))
+            return _turn(session_id, text)
+
+        agent.turns.start = start
+        talking = asyncio.create_task(ChatLoop(agent, ChatOptions(agent="auto")).run())
+        keys.send_text("count them\r9\r2\rand these\r0\r\x04")
+        assert await talking == 0
+    assert asked == [("count them", "b"), ("and these", "")]
+    assert agent.agents.learned == [("b", "count them")]
+    assert capsys.readouterr().out.count("Who shall answer?") == 3

@@ -147,7 +147,7 @@ def test_a_mistyped_command_is_not_sent_to_the_model():
 
 def test_the_promised_commands_are_there():
     promised = (
-        "help new sessions tasks model memory remember forget pin rules skills deep plan"
+        "help new sessions tasks model agent memory remember forget pin rules skills deep plan"
         " usage context compact clear tools copy steer stop retry continue title fork export quit"
     )
     assert list(slash.REGISTRY) == promised.split()

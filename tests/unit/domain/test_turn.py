@@ -4,8 +4,9 @@ from long_running_agents.domain.turn import MAY_BECOME, RETRYABLE, TurnStatus
 
 LEGAL = {
     "queued": {"running", "stopped", "steered"},
-    "running": {"queued", "running", "waiting", "done", "failed", "stopped", "limited"},
-    "waiting": {"queued", "stopped"},
+    "running": {"queued", "running", "waiting", "delegating", "done", "failed", "stopped", "limited"},
+    "waiting": {"queued", "stopped", "delegating"},
+    "delegating": {"queued", "stopped", "waiting"},
     "done": set(),
     "failed": {"queued"},
     "stopped": {"queued"},
@@ -25,6 +26,7 @@ def test_only_legal_transitions_are_listed(status):
         ("queued", False, False),
         ("running", False, False),
         ("waiting", True, False),
+        ("delegating", False, False),
         ("done", True, True),
         ("failed", True, True),
         ("stopped", True, True),

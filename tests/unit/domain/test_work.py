@@ -203,6 +203,7 @@ def test_a_person_lets_a_work_go_on_with_what_is_ready():
 
     assert (move.work.phase, move.work.nudges, move.work.progress) == ("executing", 0, HERE)
     assert "Next is task #1: Write." in move.prompt
+    assert move.prompt.endswith("\nNow: Write.")
 
 
 def test_the_turn_that_looks_for_another_way_only_reads():

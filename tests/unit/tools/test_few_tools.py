@@ -50,6 +50,12 @@ def test_the_tools_of_others_are_found_by_their_own_words():
     assert offered("Which files are there?", tools=[*TOOLS, mail])[-1] != "send_mail"
 
 
+@pytest.mark.parametrize("name", ["web_search", "execute_code", "data_view"])
+def test_a_tool_that_is_named_is_offered(name):
+    said = f"Use {name} on tasks, files, folders, pages, my command, and whatever I told you."
+    assert name in offered(said)
+
+
 def test_what_a_client_brought_along_is_always_offered():
     theirs = [ToolDefinition(name=f"theirs_{n}", metadata=CLIENT) for n in range(9)]
     assert len(offered("Hi", tools=[*TOOLS, *theirs])) == 9
@@ -59,7 +65,8 @@ def test_what_a_client_brought_along_is_always_offered():
 def test_what_a_work_is_carried_out_with_is_always_offered_in_one(said):
     names = offered(said, tools=OF_A_WORK)
     assert {"manage_tasks", "read_file", "write_file", "shell"} <= {*names}
-    assert not {"create_task", "update_task_status"} & {*names}
+    assert not {"create_task", "update_task_status", "list_tasks", "get_task_state"} & {*names}
+    assert len(names) <= MOST
 
 
 def test_every_built_in_tool_has_its_words():

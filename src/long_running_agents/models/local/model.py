@@ -56,7 +56,8 @@ class LocalModel(Model[TextEngine]):
 
     @override
     def _instance_profile_defaults(self, profile: ModelProfile) -> ModelProfile:
-        return merge_profile(profile, ModelProfile(context_window=self._engine.context))
+        own = ModelProfile(context_window=self._engine.context, supports_inline_system_prompts=True)
+        return merge_profile(profile, own)
 
     @property
     def engine(self) -> TextEngine:

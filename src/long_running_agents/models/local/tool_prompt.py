@@ -9,6 +9,7 @@ from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
+from itertools import dropwhile, takewhile
 from typing import Any, cast
 from uuid import uuid4
 
@@ -69,6 +70,7 @@ EXAMPLES: dict[str, tuple[ToolExample, ...]] = {
         ToolExample("Which tasks are open?"),
         ToolExample("What do I still have to do?"),
     ),
+    "manage_tasks": (ToolExample("Task #4 is done.", {"action": "complete", "task_id": 4}),),
     "execute_code": (
         ToolExample("How many hours are 10,000 minutes?", {"code": "print(10_000 / 60)"}),
         ToolExample(
@@ -262,20 +264,23 @@ def _made_up(tool: ChatTool, properties: Json, needed: Sequence[str]) -> Iterato
     what = tool.description.strip().partition("\n")[0].partition(". ")[0].rstrip(".")
     if not what or any(properties.get(name, {}).get("type") != "string" for name in needed):
         return
-    values = {name: f"my {name.replace('_', ' ')}" for name in needed}
+    values = {
+        name: next(iter(properties[name].get("enum") or ()), f"my {name.replace('_', ' ')}")
+        for name in needed
+    }
     said = f"{what}: {', '.join(values.values())}" if values else what
     yield ToolExample(f"Please {said[0].lower()}{said[1:]}.", dict(values))
 
 
 def _background(messages: Sequence[ChatMessage]) -> Iterator[PlainMessage]:
-    texts = [message.text for message in messages if message.role == "system" and message.text]
-    if texts:
+    leading = takewhile(lambda message: message.role == "system", messages)
+    if texts := [message.text for message in leading if message.text]:
         yield PlainMessage("system", "\n\n".join([_BACKGROUND, *texts]))
 
 
 def _turns(messages: Sequence[ChatMessage], no_tool: str) -> Iterator[PlainMessage]:
     names = {call.id: call.name for message in messages for call in message.calls}
-    for message in messages:
+    for message in dropwhile(lambda message: message.role == "system", messages):
         match message.role:
             case "user":
                 yield PlainMessage("user", message.text)
@@ -289,7 +294,7 @@ def _turns(messages: Sequence[ChatMessage], no_tool: str) -> Iterator[PlainMessa
                 for call in message.calls:
                     yield PlainMessage("assistant", _written(call.name, call.arguments))
             case "system":
-                pass
+                yield PlainMessage("system", message.text)
 
 
 def _plain(messages: Sequence[ChatMessage]) -> Iterator[PlainMessage]:
@@ -306,7 +311,7 @@ def _plain(messages: Sequence[ChatMessage]) -> Iterator[PlainMessage]:
             yield PlainMessage("user", f"[{name} gave: {message.text}]")
         else:
             yield PlainMessage("assistant", f"I used {name}. It gave this result:\n{message.text}")
-    if messages[-1].role == "tool":
+    if [message.role for message in messages if message.role != "system"][-1:] == ["tool"]:
         yield PlainMessage("user", _PLAIN_WORDS)
 
 

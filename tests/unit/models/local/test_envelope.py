@@ -140,6 +140,14 @@ def test_examples_that_do_not_fit_a_tool_of_the_same_name_are_not_shown():
     assert set(example.arguments) == {"branch"}
 
 
+def test_a_made_up_example_keeps_to_the_choices_of_an_argument():
+    colour = {"type": "string", "enum": ["red", "green"]}
+    shape = {"type": "object", "properties": {"colour": colour}, "required": ["colour"]}
+
+    [example] = tool_prompt.examples_of(ChatTool("paint", "Paint the wall.", shape))
+    assert example.arguments == {"colour": "red"}
+
+
 def test_a_tool_whose_arguments_cannot_be_made_up_gets_no_example():
     number = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
 
