@@ -14,6 +14,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from datetime import datetime
+from decimal import Decimal
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin
@@ -36,6 +37,7 @@ _NOTICE_OF_API = (
 _PLAIN: dict[object, str] = {
     bool: "boolean",
     datetime: "string",
+    Decimal: "string",
     float: "number",
     int: "number",
     str: "string",
@@ -192,6 +194,8 @@ def _type(annotation: Any) -> str:
         return " | ".join(_type(each) for each in inner)
     if origin is list:
         return f"{_type(inner[0])}[]"
+    if origin is dict:
+        return f"Record<string, {_type(inner[1])}>"
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation.__name__
     return _PLAIN[annotation]

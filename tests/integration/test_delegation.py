@@ -60,6 +60,7 @@ async def test_a_delegate_works_in_a_session_of_its_own_and_its_receipt_is_the_r
         assert "list_files 1" in shown
         [started], [done] = await told(app, DelegateStarted), await told(app, DelegateEnded)
         assert started.delegate_id == done.delegate_id == begun.turn_id
+        assert started.delegate_session == done.delegate_session == receipt.session_id
         session = await app.sessions.get(receipt.session_id)
         assert (session.origin, session.agent) == (SessionOrigin.DELEGATE, "coder")
         # Its instructions are its own.
@@ -277,6 +278,16 @@ async def test_a_session_is_held_with_an_agent_until_another_is_chosen(tmp_path)
         assert [each.agent for each in changed] == ["coder@1", ""]
         with pytest.raises(NotFound, match="No published agent 'gardener'"):
             await app.turns.start(SESSION, "Hello", terms=Terms(agent="gardener"))
+
+
+async def test_who_leaves_the_choice_is_told_who_answers_and_why(tmp_path):
+    async with make_app(tmp_path, model=script(Fix=[say("Fixed.")])) as app:
+        turn = await ended(app, "Fix the failing test in my parser", terms=Terms(agent="auto"))
+        assert turn.agent == "coder@1"
+        [changed] = await told(app, AgentChanged)
+        assert changed.routed["by"] == "words"
+        [first, *_] = changed.routed["candidates"]
+        assert (first["agent"], "failing" in first["words"]) == ("coder@1", True)
 
 
 async def test_a_turn_keeps_its_version_when_its_agent_changes_or_is_retired(tmp_path):

@@ -181,7 +181,7 @@ def _begin(
                 agent=spec.label,
                 task=clip(task, _PREVIEW),
                 tool_call_id=call_id,
-                session_id=shown(turn.session_id),
+                delegate_session=shown(turn.session_id),
                 delegate_id=turn.id,
                 background=begun.background,
             )
@@ -336,7 +336,7 @@ def _deliver(
         DelegateEnded(
             agent=receipt.agent,
             tool_call_id=ended.call_id,
-            session_id=shown(receipt.session_id),
+            delegate_session=shown(receipt.session_id),
             delegate_id=receipt.turn_id,
             status=receipt.status,
             tokens=receipt.tokens,

@@ -389,7 +389,7 @@ class DelegateStarted(_Shape):
     task: str
     tool_call_id: str
     """The call that began it, or the link of a chain."""
-    session_id: str
+    delegate_session: str
     delegate_id: str
     """Its turn."""
     background: bool = False
@@ -401,7 +401,7 @@ class DelegateEnded(_Shape):
     type: Literal["delegate_done"] = "delegate_done"
     agent: str
     tool_call_id: str
-    session_id: str
+    delegate_session: str
     delegate_id: str
     status: str
     tokens: int

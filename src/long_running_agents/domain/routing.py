@@ -55,7 +55,8 @@ class Routing:
 
 def as_json(routing: Routing) -> dict[str, Any]:
     """Why an agent was chosen, as data."""
-    return asdict(routing)
+    candidates = [{**asdict(each), "words": list(each.words)} for each in routing.candidates]
+    return {**asdict(routing), "candidates": candidates}
 
 
 def passages(agent: AgentDraft) -> list[str]:

@@ -118,9 +118,50 @@ _WORKS = (
 They have a file herons.md with a white heron, and one of them in birds.csv.
 """
 
+_AGENTS = (
+    Rule("^A poem", (say("Herons stand in the *rain*."),)),
+    Rule(
+        "^Ask the coder",
+        (
+            _calling("delegate", agent="coder", task="Put a heron into heron.txt."),
+            say("The coder has done it."),
+        ),
+    ),
+    Rule(
+        "^Put a heron",
+        (_calling("write_file", path="heron.txt", content="grey"), say("It is in heron.txt.")),
+    ),
+    Rule(
+        "^Ask the reviewer",
+        (
+            _calling("delegate", agent="reviewer", task="Read report.txt and run the tests."),
+            say("I would not rely on that."),
+        ),
+    ),
+    Rule("^Read report", (say("I read it, and all is well."),)),
+    Rule("^Find herons", (say("There are two grey ones."),)),
+    Rule("^Check", (_calling("list_files", path="."), say("So it is."))),
+)
+"""Agents: what those say that are asked, and what they do who work for them."""
+RELAY = {
+    "name": "relay",
+    "description": "Finds things out and has them checked.",
+    "instructions": "Unused: a chain asks no model of its own.",
+    "chain": {
+        "strategy": "sequential",
+        "links": [
+            {"agent": "researcher", "input": "Find {{input}}"},
+            {"agent": "reviewer", "input": "Check this: {{1.output}}"},
+            {"agent": "coder", "when": {"field": "2.output", "contains": "wrong"}},
+        ],
+    },
+}
+"""An agent that is a chain."""
+
 SCRIPT = Script(
     (
         *_WORKS,
+        *_AGENTS,
         Rule("^look", (_calling("list_files", "Let me look.", path="."), say(FOUND))),
         Rule("^write", (_calling("write_file", path="a.txt", content="x"), say("So be it."))),
         Rule(

@@ -18,6 +18,7 @@ export interface Page {
 export const PAGES: readonly Page[] = [
   { path: "chat", title: "Chat", icon: "chat", load: () => import("./chat/chat") },
   { path: "work", title: "Work", icon: "work", load: () => import("./work/work") },
+  { path: "agents", title: "Agents", icon: "agent", load: () => import("./agents/agents") },
   { path: "tasks", title: "Tasks", icon: "tasks", load: () => import("./tasks/tasks") },
   { path: "memory", title: "Memory", icon: "memory", load: () => import("./memory/memory") },
   { path: "tools", title: "Tools & skills", icon: "tools", load: () => import("./tools/tools") },

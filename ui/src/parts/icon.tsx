@@ -2,6 +2,7 @@
 
 const PATHS = {
   chat: "M4 5h16v11H9l-5 4z",
+  agent: "M6 9h12v9H6zM12 9V5M10 5h4M9.5 13h.01M14.5 13h.01M3 12v3M21 12v3",
   work: "M6 21V4h12l-3 4.5 3 4.5H6",
   tasks: "M4 6l1.5 1.5L8 5M4 12l1.5 1.5L8 11M4 18l1.5 1.5L8 17M11 6h9M11 12h9M11 18h9",
   memory: "M6 4h12v16l-6-4-6 4z",

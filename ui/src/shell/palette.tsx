@@ -25,7 +25,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
   const [at, setAt] = useState(0);
   const box = useRef<HTMLDialogElement>(null);
   const sessions = useAsked(
-    (signal) => api.get<SessionList>("/api/sessions", { q: text.trim(), limit: SESSIONS }, signal),
+    (signal) => api.get<SessionList>("/api/sessions", { q: text.trim(), limit: SESSIONS, origin: text.trim() ? "all" : "own" }, signal),
     [text],
   );
   useEffect(() => box.current?.showModal(), []);

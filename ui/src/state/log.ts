@@ -50,6 +50,8 @@ function about(view: View, event: Event): View {
       return { ...view, model: event.model };
     case "mode_changed":
       return { ...view, mode: event.mode };
+    case "agent_changed":
+      return { ...view, agent: event.agent };
     case "work_phase": {
       const { work_id: id, goal, phase, pause, note } = event;
       return { ...view, work: { id, goal, phase, pause, note }, plan: null };

@@ -1,5 +1,6 @@
 /** What an event tells a person that is no part of a turn's work. Pure. */
 
+import { anomalyWords } from "../parts/agent_words";
 import { tightWords } from "../parts/budget";
 import { phaseNews } from "../parts/work_words";
 import type { Event } from "../wire/events";
@@ -50,6 +51,8 @@ export function notice(event: Event): Notice | null {
       return told(`#${event.task} ${event.state} by ${event.by}`, "", "plain", event.work_id);
     case "stuck":
       return told("The work goes in circles", event.detail, "warning", event.work_id);
+    case "agent_anomaly":
+      return told(anomalyWords(event));
     case "skill":
       return told(`Skill ${event.name} (version ${event.version}) is ${event.change}`, event.note);
     default:

@@ -119,9 +119,9 @@ export class OpenSession {
   }
 
   /** Say something; while a turn runs, it queues, or steers that turn. */
-  say(content: string, mode: Mode, steer = false): void {
+  say(content: string, mode: Mode, steer = false, agent: string | null = null): void {
     if (isUnsaid(this.id)) sessionStorage.removeItem(UNSAID);
-    const sent = { key: madeUp(), content, mode, steer, after: this.view.peek().last };
+    const sent: Sent = { key: madeUp(), content, mode, steer, after: this.view.peek().last, ...(agent !== null && { agent }) };
     this.setSent([...this.sent.peek(), sent]);
     this.deliver(sent);
   }
@@ -141,8 +141,8 @@ export class OpenSession {
   }
 
   /** The same key twice is one message, so that sending again after a lost line does no harm. */
-  private deliver({ key, content, mode, steer = false }: Sent): void {
-    this.socket.send({ type: "message", content, key, mode, steer });
+  private deliver({ key, content, mode, steer = false, agent }: Sent): void {
+    this.socket.send({ type: "message", content, key, mode, steer, agent });
   }
 
   /** Stop the turn that runs, waits or is next in line. */

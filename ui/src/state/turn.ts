@@ -1,6 +1,9 @@
 /** What an event or a delta makes of the turn it belongs to. Pure. */
 
-import type { ApprovalRequested, ApprovalResolved, Delta, Event, EvidenceFound, ToolReturned, UsageTotals } from "../wire/events";
+import { routingOf } from "../parts/agent_words";
+import type { Delta, Event, EvidenceFound, ToolReturned, UsageTotals } from "../wire/events";
+import { answered, asked, isAsking, isBelow, withCall } from "./calls";
+import { delegateBegan, delegateEnded } from "./delegates";
 import { notice } from "./notices";
 import type { Call, CallState, Checked, Ending, Item, Turn, Used } from "./view";
 
@@ -30,7 +33,7 @@ export function begun(event: Event & { type: "message" }): Turn {
 
 /** A turn after an event. */
 export function after(before: Turn, event: Event): Turn {
-  const turn = CLOSING.has(event.type) ? before : reopened(before);
+  const turn = LEAVING.has(event.type) || isBelow(before, event) ? before : reopened(before);
   switch (event.type) {
     case "resumed":
       return { ...(before === turn ? goesOn(turn) : turn), tail: "", gap: false, state: "running" };
@@ -43,9 +46,18 @@ export function after(before: Turn, event: Event): Turn {
     case "tool_result":
       return withCall(turn, event.tool_call_id, (call) => returned(call, event));
     case "approval_request":
-      return { ...asked(turn, event), state: "waiting" };
+      return { ...asked(turn, event), state: turn.ending ? turn.state : "waiting" };
     case "approval_resolved":
       return resumedBy(answered(turn, event));
+    case "delegate_started":
+      return { ...delegateBegan(turn, event), state: live(turn) };
+    case "delegate_done":
+      return delegateEnded(turn, event);
+    case "agent_changed": {
+      // It comes with the message, which may have to wait in line.
+      const { agent, routed, seq } = event;
+      return added(turn, { kind: "agent", key: `agent-${seq}`, agent, routed: routingOf(routed), prompt: turn.prompt });
+    }
     case "recalled":
       return { ...added(turn, recollection(event)), state: live(turn) };
     case "task_update":
@@ -105,7 +117,8 @@ function live(turn: Turn): Turn["state"] {
   return turn.state === "queued" || turn.state === "running" ? "running" : turn.state;
 }
 
-const CLOSING: ReadonlySet<string> = new Set(["done", "stopped", "limit", "error"]);
+/** What does not let a turn go on that has ended: its end, and what is told of it later. */
+const LEAVING: ReadonlySet<string> = new Set(["done", "stopped", "limit", "error", "delegate_done", "agent_anomaly"]);
 
 /** A turn that has ended goes on with whatever is heard of it next: somebody asked for that. */
 function reopened(turn: Turn): Turn {
@@ -143,6 +156,7 @@ function called(event: Event & { type: "tool_call" }): Call {
     result: "",
     milliseconds: null,
     approval: null,
+    delegates: [],
     at: event.at,
   };
 }
@@ -150,14 +164,6 @@ function called(event: Event & { type: "tool_call" }): Call {
 function recollection(event: Event & { type: "recalled" }): Item {
   const { memories, degraded } = event;
   return { kind: "recalled", key: `recalled-${event.seq}`, memories, degraded };
-}
-
-function withCall(turn: Turn, id: string, change: (call: Call) => Call): Turn {
-  const at = turn.items.findLastIndex((item) => item.kind === "call" && item.id === id);
-  if (at < 0) return turn;
-  const items = [...turn.items];
-  items[at] = change(items[at] as Call);
-  return { ...turn, items };
 }
 
 const OUTCOMES: ReadonlySet<string> = new Set(["done", "failed", "denied", "uncertain"]);
@@ -168,32 +174,9 @@ function returned(call: Call, event: ToolReturned): Call {
   return { ...call, state, result: event.result_preview, milliseconds: event.duration_ms };
 }
 
-function asked(turn: Turn, event: ApprovalRequested): Turn {
-  return withCall(turn, event.tool_call_id, (call) => ({
-    ...call,
-    state: "asking",
-    approval: {
-      id: event.approval_id,
-      question: event.question,
-      scope: event.scope,
-      expiresAt: event.expires_at,
-      answer: null,
-    },
-  }));
-}
-
-function answered(turn: Turn, event: ApprovalResolved): Turn {
-  const { allowed, reason, lasting } = event;
-  return withCall(turn, event.tool_call_id, (call) => ({
-    ...call,
-    state: call.state === "asking" ? (allowed ? "running" : "denied") : call.state,
-    approval: call.approval && { ...call.approval, answer: { allowed, reason, lasting } },
-  }));
-}
-
 /** A turn goes on with the answer to its last open question. */
 function resumedBy(turn: Turn): Turn {
-  const waits = turn.items.some((item) => item.kind === "call" && item.state === "asking");
+  const waits = turn.items.some(isAsking);
   return waits || turn.state !== "waiting" ? turn : { ...turn, state: "running" };
 }
 

@@ -11,6 +11,8 @@ export interface Sent {
   steer?: boolean;
   /** Whether it is for deep work; the session's own mode unless it says so. */
   mode?: Mode;
+  /** Who is to answer: an agent, "auto", or empty for the home's own; as before unless it says so. */
+  agent?: string;
   /** The last event that was known when it was sent; null when nothing was known yet. */
   after: number | null;
 }

@@ -1,6 +1,7 @@
 /** The view of a session: what its log means, ready to be drawn. Only data. */
 
 import type { Json, RecalledMemory, TaskItem } from "../wire/events";
+import type { RoutingResponse } from "../wire/responses";
 
 /** Where a turn stands. */
 export type TurnState =
@@ -32,6 +33,25 @@ export interface Approval {
   answer: Answer | null;
 }
 
+/** An agent that works for a turn; the numbers are null until its receipt is there. */
+export interface Delegate {
+  /** Its turn. */
+  id: string;
+  /** name@version. */
+  agent: string;
+  task: string;
+  session: string;
+  /** Whether nobody waits for it. */
+  background: boolean;
+  /** Such as done or failed; null while it works. */
+  status: string | null;
+  tokens: number | null;
+  cost: number | null;
+  seconds: number | null;
+  /** Whether it looked at nothing although its task names files or sources. */
+  noWork: boolean;
+}
+
 /** Words of the model. */
 export interface Words {
   kind: "words";
@@ -51,7 +71,39 @@ export interface Call {
   result: string;
   milliseconds: number | null;
   approval: Approval | null;
+  /** The agents that it has set to work. */
+  delegates: readonly Delegate[];
   at: string;
+}
+
+/** The question of a delegate, which its own call asks in its own session. */
+export interface AskedBelow {
+  kind: "below";
+  key: string;
+  /** Who asks, from the first agent on. */
+  path: string;
+  tool: string;
+  input: Json;
+  approval: Approval;
+}
+
+/** The links of a chain; a turn has one of these. */
+export interface Links {
+  kind: "links";
+  key: string;
+  delegates: readonly Delegate[];
+}
+
+/** Another agent answers from here on. */
+export interface AgentChange {
+  kind: "agent";
+  key: string;
+  /** name@version; empty for the home's own. */
+  agent: string;
+  /** Why it was chosen; null if somebody named it. */
+  routed: RoutingResponse | null;
+  /** The message that it was chosen for. */
+  prompt: string;
 }
 
 /** Memories that came to mind. */
@@ -105,7 +157,7 @@ export interface Said {
 }
 
 /** A part of a turn. */
-export type Item = Words | Call | Recollection | Progress | Notice | Checked | Said;
+export type Item = Words | Call | AskedBelow | Links | AgentChange | Recollection | Progress | Notice | Checked | Said;
 
 /** What a step said of itself when it began. */
 export interface Step {
@@ -192,6 +244,8 @@ export interface View {
   title: string | null;
   model: string | null;
   mode: string | null;
+  /** name@version of the agent that answers; empty for the home's own. */
+  agent: string | null;
   /** The model that answered last. */
   answered: string;
 }
@@ -207,5 +261,6 @@ export const EMPTY: View = {
   title: null,
   model: null,
   mode: null,
+  agent: null,
   answered: "",
 };

@@ -97,6 +97,8 @@ export interface ApprovalRequested {
   scope: string;
   /** Until when it can be answered; null for ever. */
   expires_at: string | null;
+  /** Who asks, if a delegate does: ``main > researcher``. */
+  path: string;
 }
 
 /** A question was answered or withdrawn, or has expired. */
@@ -203,6 +205,44 @@ export interface SkillChanged {
   change: string;
   /** Why, when that is not plain. */
   note: string;
+}
+
+/** Another agent answers from this turn on. */
+export interface AgentChanged {
+  type: "agent_changed";
+  /** name@version; empty for the home's own. */
+  agent: string;
+  /** Why it was chosen, if nobody named it. */
+  routed: Record<string, Json> | null;
+}
+
+/** An agent begins to work for the turn. */
+export interface DelegateStarted {
+  type: "delegate_started";
+  /** name@version. */
+  agent: string;
+  task: string;
+  /** The call that began it, or the link of a chain. */
+  tool_call_id: string;
+  delegate_session: string;
+  /** Its turn. */
+  delegate_id: string;
+  background: boolean;
+}
+
+/** An agent that worked for the turn has ended, and its receipt is there. */
+export interface DelegateEnded {
+  type: "delegate_done";
+  agent: string;
+  tool_call_id: string;
+  delegate_session: string;
+  delegate_id: string;
+  status: string;
+  tokens: number;
+  cost: string;
+  seconds: number;
+  /** Whether it made no call although its task names files or sources. */
+  no_work_seen: boolean;
 }
 
 /** A rule is suggested, pinned, enforced, or not any more. */
@@ -389,6 +429,9 @@ export type Event = Place &
   | SessionCleared
   | SessionCompacted
   | SkillChanged
+  | AgentChanged
+  | DelegateStarted
+  | DelegateEnded
   | RuleChanged
   | BudgetTight
   | WorkPhaseChanged

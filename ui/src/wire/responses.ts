@@ -189,7 +189,7 @@ export interface BudgetResponse {
 }
 
 /** What a budget is for; each is a part of the next one's. */
-export type BudgetScope = "turn" | "work" | "session" | "day";
+export type BudgetScope = "turn" | "parent" | "work" | "session" | "day";
 
 /** Where an agent can be asked. */
 export interface CardInterface {
@@ -423,7 +423,7 @@ export interface EventResponse {
 /** What whoever checks a task has found; the agent writes none. */
 export interface Evidence {
   work_id: string;
-  /** Its place among those of the work, from 1. */
+  /** Its place among those of the work, from 1; 0 until it is stored. */
   number: number;
   task: number;
   kind: CriterionKind;

@@ -102,6 +102,14 @@ class Builder {
       case "approval_resolved":
         this.close(`ask ${event.approval_id}`, at, event.allowed ? "allowed" : "denied");
         break;
+      case "delegate_started":
+        // The links of a chain are no calls, and no model is asked beside them.
+        this.asked = null;
+        if (!event.background) this.begin(`delegate ${event.delegate_id}`, "call", event.agent, at);
+        break;
+      case "delegate_done":
+        this.close(`delegate ${event.delegate_id}`, at, event.status);
+        break;
       case "client_call":
         this.begin(`client ${event.tool_call_id}`, "wait", `Client runs ${event.tool}`, at);
         break;

@@ -3,6 +3,7 @@
 import type { IconName } from "../../parts/icon";
 import type { Tone } from "../../parts/tag";
 import { plain } from "../../parts/words";
+import { anomalyWords, shownAgent } from "../../parts/agent_words";
 import { tokens } from "../../parts/amount";
 import { tightWords } from "../../parts/budget";
 import { evidenceTone, instruction, phaseNews } from "../../parts/work_words";
@@ -66,6 +67,14 @@ export function toldOf(event: Event): Told {
       return { icon: "spark", what: "Context cleared", more: "" };
     case "rule":
       return { icon: "pin", what: `Rule ${event.state === "active" ? "pinned" : event.state}`, more: short(event.text) };
+    case "agent_changed":
+      return { icon: "agent", what: event.routed ? "Routed" : "Agent changed", more: shownAgent(event.agent) };
+    case "delegate_started":
+      return { icon: "agent", what: `${event.agent} begins`, more: short(event.task) };
+    case "delegate_done":
+      return { icon: "agent", what: `${event.agent} ended: ${event.status}`, more: `${tokens(event.tokens)} tokens`, ...(event.no_work_seen && { tone: "warn" as const }) };
+    case "agent_anomaly":
+      return { icon: "warning", what: anomalyWords(event), more: "", tone: "warn" };
     case "skill":
       return { icon: "spark", what: `Skill ${event.name} ${event.change}`, more: short(event.note) };
     case "budget":

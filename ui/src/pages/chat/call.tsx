@@ -11,6 +11,7 @@ import { Question } from "../../parts/question";
 import type { OpenSession } from "../../state/session";
 import type { Approval, Call, CallState } from "../../state/view";
 import { answered } from "./approval";
+import { Delegates } from "./delegates";
 import { Output, Pictures } from "./output";
 
 const STATES: Record<CallState, { icon: IconName; words: string; spin?: boolean }> = {
@@ -55,6 +56,7 @@ export const CallCard = memo(function CallCard({ call, session }: { call: Call; 
           )}
         </div>
       )}
+      {call.delegates.length > 0 && <Delegates delegates={call.delegates} />}
       <Pictures call={call} />
     </div>
   );

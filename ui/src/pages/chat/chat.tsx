@@ -88,6 +88,7 @@ function Opened({ id, known, onSide, onChange }: Shape) {
   }, [known, session.ready.value, view.last > 0]);
   const model = view.model || told?.model || status.value?.model || "";
   const mode = told?.mode ?? "bounded";
+  const agent = told?.agent ?? "";
   const title = view.title ?? told?.title ?? "New session";
   const choose = async (name: string) => {
     const path = `/api/sessions/${encodeURIComponent(id)}`;
@@ -122,7 +123,7 @@ function Opened({ id, known, onSide, onChange }: Shape) {
     </>
   );
   useHead(title, more, [model, panel, waiting, told, hasTasks, view.progress, session]);
-  const conversation = useMemo(() => <Conversation session={session} model={model} mode={mode} />, [session, model, mode]);
+  const conversation = useMemo(() => <Conversation session={session} model={model} mode={mode} agent={agent} />, [session, model, mode, agent]);
   return (
     <>
       {conversation}

@@ -1,6 +1,7 @@
 /** Where a message is written. Enter sends, Shift-Enter begins a line, Ctrl-Enter steers, Esc stops. */
 
 import type { Signal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Button, IconButton } from "../../parts/button";
 import { Icon } from "../../parts/icon";
@@ -22,11 +23,13 @@ interface Shape {
   /** Whether a work has not ended. */
   working: boolean;
   onDeep: (deep: boolean) => void;
+  /** The choice of the agent that answers. */
+  agent: ComponentChildren;
   onSend: (text: string, steer: boolean) => void;
   onStop: () => void;
 }
 
-export function Composer({ session, busy, queued, returned, deep, working, onDeep, onSend, onStop }: Shape) {
+export function Composer({ session, busy, queued, returned, deep, working, agent, onDeep, onSend, onStop }: Shape) {
   const [text, setText] = useState(() => draftOf(session));
   const [files, setFiles] = useState<readonly string[]>([]);
   const [uploading, setUploading] = useState(0);
@@ -111,12 +114,15 @@ export function Composer({ session, busy, queued, returned, deep, working, onDee
           if (pasted?.length) void attach(pasted);
         }}
       />
-      <label class="switch small">
-        <input type="checkbox" role="switch" checked={deep} onChange={(event) => onDeep(event.currentTarget.checked)} />
-        <span>
-          Deep work<span class="soft">: {working ? (deep ? "what you write is for the work" : "what you write is beside the work") : DEEP}</span>
-        </span>
-      </label>
+      <div class="composer-how">
+        <label class="switch small">
+          <input type="checkbox" role="switch" checked={deep} onChange={(event) => onDeep(event.currentTarget.checked)} />
+          <span>
+            Deep work<span class="soft">: {working ? (deep ? "what you write is for the work" : "what you write is beside the work") : DEEP}</span>
+          </span>
+        </label>
+        {agent}
+      </div>
       <div class="composer-foot">
         <IconButton icon="clip" label="Attach files" small onClick={() => picker.current?.click()} />
         <input

@@ -10,6 +10,7 @@ import { active, isEnded, latest, openWork } from "../../state/log";
 import { sessionOf, type OpenSession } from "../../state/session";
 import type { Turn, View } from "../../state/view";
 import { actsOf } from "./acts";
+import { AgentMenu } from "./agent_menu";
 import { Begin } from "./begin";
 import { Composer } from "./composer";
 import { PlanQuestion, WorkHint } from "./deep_work";
@@ -36,16 +37,20 @@ interface Shape {
   model: string;
   /** How far the session goes on its own, unless a message says so. */
   mode: string;
+  /** The agent that the session is held with, unless its log says so; empty for the home's own. */
+  agent: string;
 }
 
-export function Conversation({ session, model, mode }: Shape) {
+export function Conversation({ session, model, mode, agent }: Shape) {
   const view = session.view.value;
   const work = openWork(view);
   // What somebody chose holds until a work begins or ends.
   const [wanted, setWanted] = useState<boolean | null>(null);
   useEffect(() => setWanted(null), [work?.id]);
   const deep = wanted ?? (work !== null || (view.mode ?? mode) === "deep_work");
-  const say = (text: string, steer = false) => session.say(text, deep ? "deep_work" : "bounded", steer);
+  const [answering, setAnswering] = useState<string | null>(null);
+  // What steers is for the turn that runs, and for its agent.
+  const say = (text: string, steer = false) => session.say(text, deep ? "deep_work" : "bounded", steer, steer ? null : answering);
   const running = active(view);
   const busy = running !== null || session.sent.value.length > 0;
   useEscape(() => running && session.stop());
@@ -68,6 +73,7 @@ export function Conversation({ session, model, mode }: Shape) {
           deep={deep}
           working={work !== null}
           onDeep={setWanted}
+          agent={<AgentMenu current={view.agent ?? agent} wanted={answering} onChoose={setAnswering} />}
           onSend={say}
           onStop={() => session.stop()}
         />

@@ -10,14 +10,14 @@ import { href } from "../../router";
 import type { Checked, Turn, WaitingPlan, WorkState } from "../../state/view";
 import { Branch } from "./tasks";
 
-/** What the work itself has said to its next turn: nobody's message. */
-export const WorkPrompt = memo(function WorkPrompt({ turn }: { turn: Turn }) {
+/** What a work has said to its next turn, or one agent to another: nobody's message. */
+export const OwnPrompt = memo(function OwnPrompt({ turn }: { turn: Turn }) {
   const [first, rest] = headline(turn.prompt);
   const line = (
     <>
       <Tag tone="accent">
-        <Icon name="work" />
-        Work
+        <Icon name={turn.origin === "work" ? "work" : "agent"} />
+        {turn.origin === "work" ? "Work" : "Agent"}
       </Tag>
       <span>{first}</span>
     </>

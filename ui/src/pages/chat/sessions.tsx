@@ -17,7 +17,10 @@ import type { SessionResponse } from "../../wire/responses";
 import type { Sessions } from "./session_list";
 import { SessionDialogs, sessionChoices, type Doing } from "./session_menu";
 
-const ORIGINS = { own: "Your chats", openai: "API clients", mcp: "MCP clients", all: "All sessions" };
+const ORIGINS = { own: "Your chats", openai: "API clients", mcp: "MCP clients", delegate: "Delegates", all: "All sessions" };
+
+/** What marks a session that no person began. */
+const MARKS: Readonly<Record<string, string>> = { openai: "API", mcp: "MCP", delegate: "Agent" };
 
 interface Shape {
   sessions: Sessions;
@@ -99,7 +102,7 @@ function SessionLine({ session, current, onGo, onDo }: Line) {
               <span class="unseen">Waiting for approval.</span>
             </span>
           )}
-          {session.origin && session.origin !== "own" && <Tag>{session.origin === "mcp" ? "MCP" : "API"}</Tag>}
+          {session.origin && session.origin !== "own" && <Tag>{MARKS[session.origin]}</Tag>}
           <span class="clip grow">{plain(session.preview) || "No messages yet"}</span>
           <time dateTime={session.updated_at}>{ago(session.updated_at, Date.now()).replace(" ago", "")}</time>
         </span>

@@ -14,6 +14,7 @@ import { Time } from "../../parts/time";
 import { tell } from "../../parts/toast";
 import { instruction } from "../../parts/work_words";
 import { href } from "../../router";
+import { atWork } from "../../state/delegates";
 import { isEnded } from "../../state/log";
 import { nextWords } from "../../state/turn";
 import type { OpenSession } from "../../state/session";
@@ -22,7 +23,8 @@ import { useAction } from "../../state/action";
 import { ApiFailure } from "../../wire/api";
 import type { Acts } from "./acts";
 import { CallCard } from "./call";
-import { CheckedLine, WorkPrompt } from "./deep_work";
+import { CheckedLine, OwnPrompt } from "./deep_work";
+import { AgentLine, BelowCard, LinksView } from "./delegates";
 import { NoticeLine, Recalled, TaskLine } from "./items";
 import { Prompt, SaidBetween } from "./prompt";
 
@@ -40,7 +42,7 @@ interface Shown {
 export const TurnView = memo(function TurnView({ turn, last, session, acts }: Shown) {
   return (
     <article class="turn" aria-label={`Turn: ${instruction(turn.prompt).slice(0, 80)}`} data-turn={turn.id}>
-      {turn.origin === "work" ? <WorkPrompt turn={turn} /> : <Prompt turn={turn} acts={acts} />}
+      {turn.origin === "work" || turn.origin === "delegate" ? <OwnPrompt turn={turn} /> : <Prompt turn={turn} acts={acts} />}
       <Items turn={turn} session={session} />
       <End turn={turn} last={last} session={session} acts={acts} />
       <Foot turn={turn} acts={acts} />
@@ -59,7 +61,7 @@ function Items({ turn, session }: { turn: Turn; session: OpenSession }) {
         </Button>
       )}
       {withTail(turn).slice(left).map((item, index, all) => (
-        <ItemView key={item.key} item={item} session={session} live={!isEnded(turn) && index === all.length - 1} />
+        <ItemView key={item.key} item={item} turn={turn.id} session={session} live={!isEnded(turn) && index === all.length - 1} />
       ))}
     </div>
   );
@@ -72,12 +74,18 @@ function withTail(turn: Turn): readonly Item[] {
   return [...turn.items, { kind: "words", key: nextWords(turn), text }];
 }
 
-const ItemView = memo(function ItemView({ item, session, live }: { item: Item; session: OpenSession; live: boolean }) {
+const ItemView = memo(function ItemView({ item, turn, session, live }: { item: Item; turn: string; session: OpenSession; live: boolean }) {
   switch (item.kind) {
     case "words":
       return <Markdown text={item.text} live={live} />;
     case "call":
       return <CallCard call={item} session={session} />;
+    case "below":
+      return <BelowCard item={item} session={session} />;
+    case "links":
+      return <LinksView item={item} turn={turn} />;
+    case "agent":
+      return <AgentLine item={item} />;
     case "recalled":
       return <Recalled item={item} />;
     case "tasks":
@@ -158,7 +166,7 @@ function Foot({ turn, acts }: { turn: Turn; acts: Acts }) {
       {answer && (
         <IconButton icon="copy" label="Copy the answer" small onClick={() => void copy(answer)} />
       )}
-      {answer && turn.origin !== "work" && (
+      {answer && turn.origin !== "work" && turn.origin !== "delegate" && (
         <IconButton icon="retry" label="Regenerate this answer in a new session" small onClick={() => acts.askAgain(turn, turn.prompt)} />
       )}
       <IconButton icon="fork" label="Fork: continue from here in a new session" small onClick={() => acts.fork(turn)} />
@@ -200,6 +208,8 @@ function doing(turn: Turn): string {
   if (turn.state === "queued") return turn.steer ? "Given at the next step" : "Queued";
   if (turn.state === "waiting") return "Waiting for approval";
   if (turn.retrying) return `Retrying: ${turn.retrying}`;
+  const below = atWork(turn);
+  if (below.length > 0) return `Waiting for ${below.join(", ")}`;
   const running = turn.items.findLast((item) => item.kind === "call" && item.state === "running");
   const step = turn.step ? ` – step ${turn.step.iteration}${turn.step.most ? ` of at most ${turn.step.most}` : ""}` : "";
   if (running?.kind === "call") return `Running ${running.tool}${step}`;

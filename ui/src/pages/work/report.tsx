@@ -6,6 +6,7 @@ import { Card } from "../../parts/card";
 import { Loading } from "../../parts/empty";
 import { Failure } from "../../parts/failure";
 import { Markdown } from "../../parts/markdown";
+import { saveText } from "../../parts/save";
 import { tellFailure } from "../../parts/toast";
 import { useAsked } from "../../state/asked";
 import { api } from "../../wire/api";
@@ -46,9 +47,5 @@ function Words({ work }: { work: Work }) {
 
 async function download(work: Work): Promise<void> {
   const { report } = await api.get<WorkReport>(pathOf(work));
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([report], { type: "text/markdown" }));
-  link.download = `${work.id}.md`;
-  link.click();
-  URL.revokeObjectURL(link.href);
+  saveText(`${work.id}.md`, report);
 }

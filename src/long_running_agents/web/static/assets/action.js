@@ -1,1 +1,1 @@
-import{_t as e,vt as t}from"./index.js";function n(){let[n,r]=t(!1),[i,a]=t(null);return{busy:n,error:i,run:e(async e=>{r(!0),a(null);try{await e()}catch(e){a(e)}r(!1)},[])}}export{n as t};
+import{Dt as e,Et as t}from"./index.js";function n(){let[n,r]=e(!1),[i,a]=e(null);return{busy:n,error:i,run:t(async e=>{r(!0),a(null);try{await e()}catch(e){a(e)}r(!1)},[])}}export{n as t};

@@ -1,1 +1,1 @@
-import{Q as e,pt as t}from"./index.js";var n=250;function r(r,i,a){t(()=>{let t=0,o=e(e=>{r.has(e.type)&&(a!==void 0&&`session_id`in e&&e.session_id!==a||(clearTimeout(t),t=window.setTimeout(i,n)))});return()=>{clearTimeout(t),o()}},[i,a])}export{r as t};
+import{St as e,st as t}from"./index.js";var n=250;function r(r,i,a){e(()=>{let e=0,o=t(t=>{r.has(t.type)&&(a!==void 0&&`session_id`in t&&t.session_id!==a||(clearTimeout(e),e=window.setTimeout(i,n)))});return()=>{clearTimeout(e),o()}},[i,a])}export{r as t};
