@@ -4,7 +4,16 @@ from long_running_agents.domain.turn import MAY_BECOME, RETRYABLE, TurnStatus
 
 LEGAL = {
     "queued": {"running", "stopped", "steered"},
-    "running": {"queued", "running", "waiting", "delegating", "done", "failed", "stopped", "limited"},
+    "running": {
+        "queued",
+        "running",
+        "waiting",
+        "delegating",
+        "done",
+        "failed",
+        "stopped",
+        "limited",
+    },
     "waiting": {"queued", "stopped", "delegating"},
     "delegating": {"queued", "stopped", "waiting"},
     "done": set(),
