@@ -6,6 +6,7 @@ import pytest
 from patchright.sync_api import expect
 from tests.docs.markdown import ROOT
 from tests.e2e.window.axe import violations
+from tests.e2e.window.script import RELAY
 from tests.e2e.window.windows import DESKTOP, PHONE, Windows
 
 PAGES = re.findall(
@@ -29,6 +30,16 @@ PLACES = {
         "work": ".work-row",
         "work/{planned}": ".work-task",
         "work/{asking}": ".work-asked",
+    },
+    "agents": {
+        "agents": ".agent-row",
+        "agents?tab=which": "textarea",
+        "agents/%2Bnew": "textarea",
+        "agents/relay": ".chain",
+        "agents/relay?tab=console": "textarea",
+        "agents/relay?tab=versions": ".code",
+        "agents/relay?tab=runs": ".table",
+        "chat/delegated": ".delegate",
     },
     "things": {
         "memory": ".remembered",
@@ -65,12 +76,16 @@ LOOKS = {"desktop": (DESKTOP, "light"), "phone": (PHONE, "dark")}
 
 @pytest.fixture(scope="module")
 def known(furnished):
-    """What the places are about: a memory that was corrected, a turn, and works that wait."""
+    """What the places are about: a memory that was corrected, a turn, an agent, works that wait."""
     there = Windows(None, furnished)
     written = there.ask("POST", "/api/memory", content="The heron eats frogs.")["memory"]["id"]
     corrected = there.ask("PATCH", f"/api/memory/{written}", content="The heron eats fish.")
     turns = there.ask("GET", "/api/activity?type=tool_call&session_id=a")["activity"]
     there.send("PUT", "/api/files/content?path=herons.md", "A white heron.", "text/markdown")
+    for each in (RELAY, {**RELAY, "description": "Finds things out."}):
+        there.ask("POST", "/api/agents", agent=each)
+    there.ask("POST", "/api/agents/relay/publish")
+    there.ask("POST", "/api/chat/delegated", message="herons", agent="relay")
     works = {name: planned(there, name) for name in ("planned", "asking")}
     there.ask("POST", f"/api/works/{works['asking']}/approve")
     return {"memory": corrected["memory"]["id"], "turn": turns[-1]["turn_id"], **works}

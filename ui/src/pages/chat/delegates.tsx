@@ -41,14 +41,13 @@ function DelegateCard({ delegate }: { delegate: Delegate }) {
       </span>
       <div class="grow">
         <div class="row">
-          <strong>{agent}</strong>
-          <span class="soft">{status === null ? "at work" : status}</span>
-          {background && <Tag>in the background</Tag>}
+          <strong>{agent}</strong> <span class="soft">{status === null ? "at work" : status}</span>{" "}
+          {background && <Tag>in the background</Tag>}{" "}
           {noWork && (
             <span title="Its task names files or sources, and it looked at none.">
               <Tag tone="warn">no work seen</Tag>
             </span>
-          )}
+          )}{" "}
           <span class="soft">{facts.filter(Boolean).join(" · ")}</span>
         </div>
         <p class="delegate-task soft">{task}</p>
