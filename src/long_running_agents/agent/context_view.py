@@ -9,11 +9,12 @@ from pydantic_ai.messages import InstructionPart, ModelMessage, ModelResponse
 from pydantic_ai.models import ModelRequestParameters
 from pydantic_ai.tools import ToolDefinition
 
-from long_running_agents.agent import history, transcript
+from long_running_agents.agent import delegation, history, transcript
 from long_running_agents.agent.compaction import Compactor, spoken
 from long_running_agents.agent.context_window import FRAME, FittedRequest
 from long_running_agents.agent.memory import item
 from long_running_agents.agent.model_request import SideRequest
+from long_running_agents.agent.recorder import SessionState
 from long_running_agents.agent.run_settings import NextRequest
 from long_running_agents.agent.run_settings import instructions as instructions_text
 from long_running_agents.agent.runner import TurnRunner
@@ -30,13 +31,12 @@ from long_running_agents.domain.context_window import HistoryWindow, MessageForm
 from long_running_agents.domain.ids import SessionId, TurnId
 from long_running_agents.domain.memory import Memory, MemoryKind, Trust
 from long_running_agents.domain.ports import Clock
-from long_running_agents.domain.rule import PinnedRule
 from long_running_agents.domain.session import MINE, Session
 from long_running_agents.domain.turn import Turn, TurnOrigin, TurnStatus
 from long_running_agents.errors import ConfigError, UsageError
 from long_running_agents.memory.words import line
 from long_running_agents.models.factory import ModelSource, weigh
-from long_running_agents.store import folds, messages, rules, sessions, turns
+from long_running_agents.store import agents, folds, messages, rules, sessions, turns
 from long_running_agents.store.database import Database, Transaction
 from long_running_agents.store.messages import StoredMessage
 from long_running_agents.tools import selection
@@ -321,7 +321,8 @@ class _Past:
     """How many messages the log has in all."""
     stored: int
     """How many of those to choose from are in it."""
-    rules: Sequence[PinnedRule]
+    state: SessionState
+    """What the session has for it: rules and agents."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -380,7 +381,7 @@ class ContextService:
         if problem:
             raise UsageError(problem)
         shown = "\n".join(spoken(fitted.messages))
-        asked = probes(kept, [rule.text for rule in past.rules], past.turn.prompt)
+        asked = probes(kept, [rule.text for rule in past.state.rules], past.turn.prompt)
         return [await self._checked(probe, ahead, shown) for probe in asked]
 
     async def _checked(self, probe: ContextProbe, ahead: NextRequest, shown: str) -> ContextProbe:
@@ -399,7 +400,7 @@ class ContextService:
         seen = len(past.log) >= past.count
         choice = self.models.choices(past.model)[0]
         return await self.runner.ahead(
-            past.turn, talk, choice, unsaid=unsaid, seen=seen, rules=past.rules
+            past.turn, talk, choice, unsaid=unsaid, seen=seen, state=past.state
         )
 
     async def compact(self, session_id: SessionId) -> Fold:
@@ -417,13 +418,17 @@ class ContextService:
             session, session_id = None, _NOBODYS
         turn = self._turn(tx, session, session_id, prompt)
         stored, lacking = history.glance(tx, turn, self.view)
+        held = SessionState(
+            rules=rules.standing(tx, session_id), lineage=delegation.lineage(tx, turn)
+        )
+        own = None if held.agent is None else held.agent.model
         return _Past(
             turn=turn,
-            model=turn.model or (None if session is None else session.model),
+            model=turn.model or (None if session is None else session.model) or own,
             log=[*stored, *lacking],
             count=messages.count(tx, session_id),
             stored=len(stored),
-            rules=rules.standing(tx, session_id),
+            state=held,
         )
 
     def _turn(
@@ -445,7 +450,14 @@ class ContextService:
             model=None,
             created_at=self.clock.now(),
             owner=self.owner if session is None else session.owner,
+            agent=self._agent(tx, session),
         )
+
+    def _agent(self, tx: Transaction, session: Session | None) -> str:
+        if session is None or not session.agent:
+            return ""
+        spec = agents.find(tx, session.owner, session.agent)
+        return "" if spec is None else spec.label
 
 
 def _unsaid(past: _Past, prompt: str | None) -> str | None:

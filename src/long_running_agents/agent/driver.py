@@ -461,7 +461,8 @@ class TurnDriver:
         self._settled(turn)
         if isinstance(outcome, Waiting):
             await self.expire()
-        elif isinstance(outcome, Limited | Failed):
+        elif isinstance(outcome, Stopped | Limited | Failed):
+            # Also those that began while it was being stopped.
             await self._stop_delegates(turn)
         await self._go_on(following)
 

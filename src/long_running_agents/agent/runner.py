@@ -50,7 +50,6 @@ from long_running_agents.domain.budget import LimitHit, Limits
 from long_running_agents.domain.compaction import render
 from long_running_agents.domain.policy import Occasion, PolicyRules
 from long_running_agents.domain.ports import Clock
-from long_running_agents.domain.rule import PinnedRule
 from long_running_agents.domain.turn import AnswerForm, ClientRequest, Turn, brought
 from long_running_agents.domain.work import PlanPolicy, WorkPhase, WorkView
 from long_running_agents.errors import (
@@ -190,7 +189,8 @@ class TurnRunner:
         found: list[tuple[Turn, Limits]] = []
         for turn, agent in state.lineage:
             limits = self._limits(turn, agent)
-            found.append((turn, Limits(tokens=limits.tokens, cost=limits.cost)))
+            if limits.takes_holds:
+                found.append((turn, Limits(tokens=limits.tokens, cost=limits.cost)))
         return found
 
     def _limits(self, turn: Turn, agent: AgentSpec | None = None) -> Limits:
@@ -274,16 +274,15 @@ class TurnRunner:
         *,
         unsaid: str | None,
         seen: bool,
-        rules: Sequence[PinnedRule] = (),
+        state: SessionState,
     ) -> NextRequest:
         """What the next request of a turn would be made of; nobody is asked, nothing is kept."""
-        client = brought(turn.client_tools)
+        client = with_output(brought(turn.client_tools), state.agent)
         estimate = self._estimates.of(choice)
-        told = with_client(self.settings.instructions(turn.owner), client)
-        sections = [*told, *rule_sections(rules)]
+        sections = [*self._sections(turn, state.agent, client), *rule_sections(state.rules)]
         window = self._window(turn, lambda: [choice], client, seen=seen)
         recollection = Recollection("")
-        if self.recall is not None and turn.prompt:
+        if self.recall is not None and turn.prompt and state.bounds.memory:
             seen = seen and estimate.holds_all(history, instructions(sections))
             recollection = await self.recall.foresee(turn, seen=seen, window=estimate.holds)
         new = [] if unsaid is None else [ModelRequest(parts=[UserPromptPart(unsaid)])]
@@ -294,7 +293,8 @@ class TurnRunner:
             usage=RunUsage(),
             messages=messages,
         )
-        tools, hidden = await candidates(self._beside(client), look)
+        offered = within(self._beside(client), state.bounds, client.names)
+        tools, hidden = await candidates(offered, look)
         return NextRequest(
             model=choice.name,
             sections=sections,
@@ -305,7 +305,7 @@ class TurnRunner:
             hidden=hidden,
             window=window,
             fitter=window.fitter(choice),
-            settings=self.settings.model,
+            settings=sampled(self.settings.model, state.agent),
         )
 
     async def _recalled(

@@ -217,6 +217,10 @@ def titles(
 _OF_A_TURN = (messages, events, tool_calls, taints)
 
 
+def _own_of(origin: SessionOrigin) -> SessionOrigin:
+    return SessionOrigin.OWN if origin is SessionOrigin.DELEGATE else origin
+
+
 def fork(tx: Transaction, session_id: SessionId, *, at: TurnId | None, now: datetime) -> Session:
     """Copy a session up to and including a turn, or up to its last ended one."""
     source = get(tx, session_id)
@@ -225,6 +229,8 @@ def fork(tx: Transaction, session_id: SessionId, *, at: TurnId | None, now: date
         source,
         id=beside(source.id, now),
         title=f"{source.title} (fork)",
+        # Whoever goes on with what a delegate did talks to it.
+        origin=_own_of(source.origin),
         created_at=now,
         updated_at=now,
         forked_from=source.id,
