@@ -140,7 +140,7 @@ test-all: test
 
 # At least two hundred times kill -9.
 chaos: $(VENV)/.ready sandbox
-	@$(BIN)/pytest -q -n 3 --dist worksteal -m heavy tests/e2e/test_chaos.py tests/e2e/test_memory_chaos.py tests/e2e/test_compaction_chaos.py tests/e2e/test_work_chaos.py
+	@$(BIN)/pytest -q -n 3 --dist worksteal -m heavy tests/e2e/test_chaos.py tests/e2e/test_memory_chaos.py tests/e2e/test_compaction_chaos.py tests/e2e/test_work_chaos.py tests/e2e/test_delegation_chaos.py
 
 smoke: $(VENV)/.ready sandbox
 	@$(BIN)/pytest -q tests/smoke

@@ -184,14 +184,14 @@ async def hear_words(app, countdown: Countdown) -> None:
             countdown.at("word")
 
 
-def fork_life(home: Path, url: str, point: Point | None) -> int:
+def fork_life(home: Path, url: str, point: Point | None, live=life) -> int:
     """Begin a life in a child process."""
     child = os.fork()
     if child:
         return child
     code = 1
     try:
-        asyncio.run(life(home, url, Countdown(point)))
+        asyncio.run(live(home, url, Countdown(point)))
         code = 0
     except BaseException as error:  # noqa: BLE001 - told to the parent by a file
         append(home / "broken", repr(error))

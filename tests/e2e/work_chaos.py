@@ -21,12 +21,23 @@ import threading
 from collections import Counter
 from contextlib import closing, suppress
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain, repeat
 from pathlib import Path
 
 from pydantic_ai import FunctionToolset, RunContext
 from tests.e2e import examination
-from tests.e2e.chaos import QUICK, Countdown, Point, Report, append, lines, wait_for, warm_up
+from tests.e2e.chaos import (
+    QUICK,
+    Countdown,
+    Point,
+    Report,
+    append,
+    fork_life,
+    lines,
+    wait_for,
+    warm_up,
+)
 from tests.scripted_process import scripted_process
 
 from long_running_agents.app import open_app
@@ -146,20 +157,6 @@ async def life(home: Path, url: str, countdown: Countdown) -> None:
             break
 
 
-def fork_life(home: Path, url: str, point: Point | None) -> int:
-    """Begin a life in a child process."""
-    child = os.fork()
-    if child:
-        return child
-    code = 1
-    try:
-        asyncio.run(life(home, url, Countdown(point)))
-        code = 0
-    except BaseException as error:  # noqa: BLE001 - told to the parent by a file
-        append(home / "broken", repr(error))
-    os._exit(code)
-
-
 @dataclass
 class WorkReport(Report):
     """What became of all the homes, and of their works."""
@@ -209,19 +206,28 @@ def examine(home: Path, expected: dict[str, list] | None, report: WorkReport) ->
         ]
         if database.execute("PRAGMA integrity_check").fetchone()[0] != "ok":
             problems.append("the database is damaged")
-    for name, wanted in (expected or {}).items():
+    report.evidence += len(found["evidence"])
+    conclude(home, report, turns, calls, [*problems, *differences(found, expected or {})])
+    return found
+
+
+def differences(found, expected):
+    """What is told otherwise than in a home in which nobody died."""
+    for name, wanted in expected.items():
         for place, (mine, other) in enumerate(zip(found[name], wanted, strict=False), 1):
             if mine != other:
-                problems.append(f"{name} {place} is {mine}, and not {other}")
+                yield f"{name} {place} is {mine}, and not {other}"
         if len(found[name]) != len(wanted):
-            problems.append(f"{name}: {len(found[name])}, and not {len(wanted)}")
+            yield f"{name}: {len(found[name])}, and not {len(wanted)}"
+
+
+def conclude(home, report, turns, calls, problems):
+    """Count a home and what was found in it."""
     report.homes += 1
     report.turns += len(turns)
-    report.evidence += len(found["evidence"])
     report.uncertain += sum(each["state"] == "uncertain" for each in calls)
-    problems += [f"a life broke: {words}" for words in lines(home / "broken")]
-    report.problems += [f"home {report.homes}: {problem}" for problem in problems]
-    return found
+    broken = [f"a life broke: {words}" for words in lines(home / "broken")]
+    report.problems += [f"home {report.homes}: {problem}" for problem in [*problems, *broken]]
 
 
 def _work(database, turns):
@@ -249,20 +255,18 @@ def around(kind):
     return chain.from_iterable(repeat((Point(f"before {kind}", 1), Point(f"after {kind}", 1))))
 
 
-def anywhere(rng):
+def anywhere(rng, kinds):
     """Deaths without end; None for one at a random moment."""
-    kinds = ("work_phase", "evidence", "message", "done", "tool_call", "tool_result")
     while True:
         side = rng.choice(("before", "after"))
         yield rng.choice((None, Point(f"{side} {rng.choice(kinds)}", rng.randint(1, 4))))
 
 
-def one_home(url, points, most, rng, report, expected):
+def live_and_die(home, begin, points, most, rng, report):
     """Let one home live through deaths, and then to its end."""
-    home = Path(tempfile.mkdtemp(prefix="lra-work-"))
     for _ in range(most):
         point = next(points)
-        child = fork_life(home, url, point)
+        child = begin(point)
         status = wait_for(child, rng.uniform(0.0, 1.5) if point is None else 120)
         if status is None:
             os.kill(child, signal.SIGKILL)
@@ -272,12 +276,24 @@ def one_home(url, points, most, rng, report, expected):
             report.kills[point.kind] += 1
         else:
             break
-    status = wait_for(fork_life(home, url, None), 120)
+    last = begin(None)
+    if (status := wait_for(last, 120)) is None:
+        os.kill(last, signal.SIGKILL)
+        os.waitpid(last, 0)
     if status != 0:
         report.problems.append(f"the last life ended with {status}: {lines(home / 'broken')}")
+
+
+def one_home(url, points, most, rng, report, expected):
+    """What a home has to tell that lived through deaths."""
+    home = Path(tempfile.mkdtemp(prefix="lra-work-"))
+    live_and_die(home, partial(fork_life, home, url, live=life), points, most, rng, report)
     found = examine(home, expected, report)
     shutil.rmtree(home, ignore_errors=True)
     return found
+
+
+KINDS = ("work_phase", "evidence", "message", "done", "tool_call", "tool_result")
 
 
 def main() -> None:
@@ -292,7 +308,7 @@ def main() -> None:
         expected = one_home(url, iter(()), 0, rng, report, None)
         while (left := options.kills - sum(report.kills.values())) > 0:
             kind = next(kinds, None)
-            points = anywhere(rng) if kind is None else around(kind)
+            points = anywhere(rng, KINDS) if kind is None else around(kind)
             one_home(url, points, min(left, 40 if kind else 8), rng, report, expected)
     sys.stdout.write(report.as_json() + "\n")
 

@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 
 import pytest
+from pydantic_ai import FunctionToolset, RunContext
 from tests.integration.stories import SESSION, ended, told
 
 from long_running_agents.domain.events import (
@@ -13,12 +14,16 @@ from long_running_agents.domain.events import (
     ApprovalResolved,
     DelegateEnded,
     DelegateStarted,
+    ToolReturned,
 )
 from long_running_agents.domain.session import SessionOrigin
+from long_running_agents.domain.tool import Effect
 from long_running_agents.domain.turn import Terms, TurnOrigin, TurnStatus
 from long_running_agents.errors import NotFound
 from long_running_agents.store import delegations, taints
 from long_running_agents.testing import Rule, Script, ScriptedModel, call, calls, make_app, say
+from long_running_agents.tools.deps import DelegateRequest, TurnDeps, effect
+from long_running_agents.tools.middleware import Delegated
 
 pytestmark = pytest.mark.anyio
 
@@ -114,6 +119,30 @@ async def test_a_parent_and_its_delegates_go_on_after_a_restart(tmp_path):
         assert turn.answer == "Both told me."
         assert [each.allowed for each in await told(app, ApprovalResolved)] == [True]
         assert len(await told(app, DelegateEnded)) == 2
+
+
+async def test_a_call_that_is_made_again_after_its_delegate_ended_is_told_of_once(tmp_path):
+    tools = FunctionToolset(id="late")
+
+    async def ask_late(ctx: RunContext[TurnDeps]) -> str:
+        wanted, begun = DelegateRequest(agent="coder", tasks=["Look at it"]), []
+        await ctx.deps.delegate(ctx.tool_call_id, wanted)
+        while not begun or begun[0].receipt is None:
+            begun = await below(app, ctx.deps.turn)
+            await app.turns.settled(begun[0].turn_id)
+        # As a process does that was begun again meanwhile, and read the call before that.
+        if (told := await ctx.deps.delegate(ctx.tool_call_id, wanted)) is None:
+            raise Delegated
+        return told
+
+    tools.add_function(ask_late, takes_ctx=True, metadata=effect(Effect.IDEMPOTENT))
+    model = script(Ask=[call("ask_late"), say("I see.")], Look_at_it=[say("Looked.")])
+    async with make_app(tmp_path, model=model, toolsets=[tools]) as app:
+        turn = await ended(app, "Ask")
+        assert turn.answer == "I see."
+        [returned] = await told(app, ToolReturned)
+        assert returned.success
+        assert seen(model.requests[-1]).count("> Looked.") == 1
 
 
 async def test_stopping_a_parent_stops_its_delegates_and_nothing_goes_on(tmp_path):

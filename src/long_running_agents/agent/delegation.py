@@ -73,7 +73,8 @@ class Delegations:
         """Begin delegates for a call, each once, however often it is asked.
 
         Returns:
-            What came of them, if all have ended or nobody waits for them; else None.
+            That they have begun, if nobody waits for them; else None: the end of the last one
+            writes the outcome of the call, also when it came before this was asked again.
 
         Raises:
             UsageError: There is no such agent, its input is wrong, or it is too deep.
@@ -92,10 +93,10 @@ class Delegations:
         self.hub.publish(news)
         for each in next_up:
             await self.submit(each)
-        if wanted.background:
-            handles = ", ".join(each.turn_id for each in begun)
-            return f"Begun in the background ({handles}). The receipt comes as a message."
-        return result_of(begun)
+        if not wanted.background:
+            return None
+        handles = ", ".join(each.turn_id for each in begun)
+        return f"Begun in the background ({handles}). The receipt comes as a message."
 
     async def advance(self, turn: Turn, agent: AgentSpec) -> str | None:
         """Begin the next links of a chain, as the receipts of those before say.

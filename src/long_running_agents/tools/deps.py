@@ -58,7 +58,7 @@ class DelegateRequest:
 
 
 Delegate = Callable[[str, DelegateRequest], Awaitable[str | None]]
-"""Begins delegates for a call, by its id; gives what came of them, or None while they work."""
+"""Begins delegates for a call, by its id; None where it waits for what comes of them."""
 
 
 async def _allowed(_: GatedCall) -> Decision:
