@@ -42,6 +42,7 @@ _PLAIN: dict[object, str] = {
     int: "number",
     str: "string",
     NoneType: "null",
+    JsonValue: "Json",
 }
 _PLACE = """/** Where an event stands in its session's log. */
 export interface Place {
@@ -185,8 +186,6 @@ def _first(text: str | None) -> str:
 
 
 def _type(annotation: Any) -> str:
-    if annotation is JsonValue:
-        return "Json"
     origin, inner = get_origin(annotation), get_args(annotation)
     if origin is Literal:
         return " | ".join(f'"{value}"' for value in inner)

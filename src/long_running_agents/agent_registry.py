@@ -30,7 +30,7 @@ _CHAINED = ("chain_strategy", "links")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AgentResponse:
+class AgentAnswer:
     """What an agent answered."""
 
     content: str
@@ -88,7 +88,7 @@ class Agent:
 
     async def process_message(
         self, message: str | Mapping[str, Any], conversation_id: str | None = None
-    ) -> AgentResponse:
+    ) -> AgentAnswer:
         """Say something to this agent; data is checked against its input schema.
 
         Raises:
@@ -144,7 +144,7 @@ class AgentRegistry:
 
     async def process(
         self, messages: Sequence[Any], conversation_id: str | None = None
-    ) -> AgentResponse:
+    ) -> AgentAnswer:
         """Give the last message to the agent that it is for.
 
         Args:
@@ -161,7 +161,7 @@ class AgentRegistry:
 
     async def ask(
         self, name: str, message: str | Mapping[str, Any], conversation_id: str | None
-    ) -> AgentResponse:
+    ) -> AgentAnswer:
         """One turn with an agent, or with the one that the router finds."""
         await self.store()
         app = self._app
@@ -173,11 +173,11 @@ class AgentRegistry:
         raise_unless_done(turn)
         return await self._response(app, turn, key)
 
-    async def _response(self, app: App, turn: Turn, key: SessionId) -> AgentResponse:
+    async def _response(self, app: App, turn: Turn, key: SessionId) -> AgentAnswer:
         name, _, version = turn.agent.partition("@")
         spec = await app.agents.get(name, int(version)) if name else None
         shaped = spec is not None and spec.output_schema is not None
-        return AgentResponse(
+        return AgentAnswer(
             content=turn.answer,
             output=json.loads(turn.answer) if shaped else None,
             agent=turn.agent,

@@ -11,6 +11,7 @@ from typing import Any, Literal, Protocol, TypeVar
 from long_running_agents.domain.agent import AgentSpec, AgentStats
 from long_running_agents.domain.approval import Approval, GrantDuration
 from long_running_agents.domain.budget import BudgetLine, Limits
+from long_running_agents.domain.chain import Delegation
 from long_running_agents.domain.events import DeltaEnvelope, EventEnvelope
 from long_running_agents.domain.ids import ApprovalId, SessionId, TurnId, WorkId
 from long_running_agents.domain.memory import (
@@ -79,6 +80,11 @@ class TurnApi(Protocol):
     @request("POST /api/turns/{turn_id}/stop", again=True)
     async def stop_turn(self, turn_id: TurnId) -> Turn:
         """Stop one turn, wherever in its session's queue it is; one that has ended stays so."""
+        ...
+
+    @request("GET /api/turns/{turn_id}/delegates", "delegates")
+    async def delegates(self, turn_id: TurnId) -> Sequence[Delegation]:
+        """The agents that work for a turn, and what came of them, in their order."""
         ...
 
     @request(f"POST {_SESSION}/retry")

@@ -357,8 +357,8 @@ def _deps(settings: Settings, parts: _Parts) -> MakeDeps:
     """What the tools of any turn can touch."""
     workshop = parts.workshop
 
-    def make(turn: Turn, taint: Tell, consent: Consent) -> TurnDeps:
-        own = parts.hands.of(turn.owner)
+    def make(turn: Turn, taint: Tell, consent: Consent, folder: str = "") -> TurnDeps:
+        own = parts.hands.of(turn.owner, folder)
         return TurnDeps(
             turn=turn,
             clock=parts.clock,

@@ -7,6 +7,7 @@ import pytest
 from tests.integration.stories import SESSION, ended, told
 
 from long_running_agents.domain.events import (
+    AgentAnomaly,
     AgentChanged,
     ApprovalRequested,
     ApprovalResolved,
@@ -370,3 +371,39 @@ async def test_links_side_by_side_give_their_outputs_in_order_and_a_failure_ends
         turn = await ended(app, "Go", terms=Terms(agent="both"))
         assert turn.status is TurnStatus.FAILED
         assert "There is no agent 'nobody'" in turn.error
+
+
+async def test_an_agent_with_a_folder_of_its_own_has_no_more_than_that(tmp_path):
+    model = script(
+        Go=[
+            call("write_file", path="mine.txt", content="x"),
+            call("read_file", path="../../secret.txt"),
+            call("execute_code", code="import os; print(os.listdir('.'))"),
+            say("Done."),
+        ],
+    )
+    async with make_app(tmp_path, model=model) as app:
+        app.hands.of("me").workspace.write("secret.txt", b"nobody's business")
+        await app.agents.save({"name": "hermit", "policy": {"workspace": "own"}})
+        await app.agents.publish("hermit")
+        await ended(app, "Go", terms=Terms(agent="hermit"))
+        assert (tmp_path / "workspace" / "agents" / "hermit" / "mine.txt").is_file()
+        shown = seen(model.requests[-1])
+        assert "nobody's business" not in shown
+        assert "mine.txt" in shown
+        assert "secret.txt" not in shown.partition("listdir")[2]
+
+
+async def test_a_turn_that_takes_far_more_than_usual_is_told(tmp_path):
+    model = ScriptedModel([*[say("short")] * 9, say("long " * 5000)])
+    async with make_app(tmp_path, model=model) as app:
+        for _ in range(9):
+            await ended(app, "Go", terms=Terms(agent="coder"))
+        assert [each.what for each in await told(app, AgentAnomaly) if each.what == "tokens"] == []
+        await ended(app, "Go")
+        [odd] = [each for each in await told(app, AgentAnomaly) if each.what == "tokens"]
+        assert odd.agent == "coder@1"
+        assert odd.value > odd.usual
+        [stats] = await app.agents.stats("coder")
+        assert stats.turns == stats.done == 10
+        assert any("tokens" in each for each in stats.anomalies)

@@ -283,7 +283,7 @@ def receipt_of(tx: Transaction, turn: Turn) -> Receipt:
     below = delegations.below(tx, turn.id)
     return Receipt(
         agent=turn.agent,
-        session_id=turn.session_id,
+        session_id=shown(turn.session_id),
         turn_id=turn.id,
         status=turn.status,
         answer=turn.answer,

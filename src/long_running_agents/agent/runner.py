@@ -208,10 +208,12 @@ class TurnRunner:
         bound = state.work is not None and state.work.work.policy is PlanPolicy.AUTO_WITHIN_SCOPE
         return replace(rules, scope=state.work.work.scope) if state.work and bound else rules
 
-    def _work_deps(self, recorder: TurnRecorder, gate: Gate, choices: Choices) -> TurnDeps:
+    def _work_deps(
+        self, recorder: TurnRecorder, gate: Gate, choices: Choices, folder: str = ""
+    ) -> TurnDeps:
         """What the tools of a turn can touch; those of a work have tasks checked."""
         turn = recorder.turn
-        deps = self.deps(turn, recorder.taint, gate.consent)
+        deps = self.deps(turn, recorder.taint, gate.consent, folder)
         if self.delegations is not None:
             deps = replace(deps, delegate=partial(self.delegations.start, turn))
         if recorder.work is None or self.compactor is None:
@@ -362,7 +364,9 @@ class TurnRunner:
             toolbox=Toolbox(
                 self._offered(turn, run.state, run.recorder.work, run.client), self._known
             ),
-            deps=self._work_deps(run.recorder, run.gate, run.streaming.choices),
+            deps=self._work_deps(
+                run.recorder, run.gate, run.streaming.choices, run.state.bounds.folder
+            ),
             settings=sampled(self.settings.model, run.state.agent),
             instructions=run.instructions,
             stack=run.stack,

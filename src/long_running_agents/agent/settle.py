@@ -8,10 +8,12 @@ from typing import assert_never
 
 from long_running_agents.agent import approvals, delegation, work_transitions
 from long_running_agents.agent.approvals import ApprovalReply, ApprovalsSettled
+from long_running_agents.domain.agent import unusual
 from long_running_agents.domain.approval import ApprovalState
 from long_running_agents.domain.budget import BudgetScope, LimitHit, estimate_tokens, scope_of
 from long_running_agents.domain.claims import not_seen
 from long_running_agents.domain.events import (
+    AgentAnomaly,
     ApprovalResolved,
     Event,
     EventEnvelope,
@@ -27,8 +29,17 @@ from long_running_agents.domain.task import Task, outline
 from long_running_agents.domain.tool import UNCERTAIN_MESSAGE, CallState, Effect, ToolCallRecord
 from long_running_agents.domain.turn import Turn, TurnOrigin, TurnStatus
 from long_running_agents.errors import LraError, UsageError
+from long_running_agents.store import (
+    agents,
+    budgets,
+    events,
+    ledger,
+    sessions,
+    taints,
+    tasks,
+    turns,
+)
 from long_running_agents.store import approvals as approval_rows
-from long_running_agents.store import budgets, events, ledger, sessions, taints, tasks, turns
 from long_running_agents.store.database import Transaction
 
 
@@ -126,8 +137,8 @@ def settle(tx: Transaction, turn: Turn, outcome: Outcome, now: datetime) -> list
             assert_never(outcome)
     sessions.touch(tx, turn.session_id, now)
     told = events.append(tx, turn.session_id, turn.id, news, now)
-    if turn.origin is TurnOrigin.DELEGATE:
-        told += _tell_above(tx, turn, news, now)
+    if turn.agent:
+        told += _of_agent(tx, turns.get(tx, turn.id), news, now)
     return told if turn.work_id is None else [*told, *_go_on(tx, turn, outcome, now)]
 
 
@@ -141,15 +152,24 @@ def _paid(tx: Transaction, turn: Turn, outcome: Outcome, now: datetime) -> Turn:
     return turn if counted is None else turns.get(tx, turn.id)
 
 
-def _tell_above(
+def _of_agent(
     tx: Transaction, turn: Turn, news: Sequence[Event], now: datetime
 ) -> list[EventEnvelope]:
-    """Tell whoever a delegate works for what it asks no more, and what came of it."""
+    """Tell what is unusual for an agent; and whoever it works for what it asks no more, and did."""
     told: list[EventEnvelope] = []
+    if turn.status.ended:
+        last, *before = agents.costs(tx, turn.owner, turn.agent)
+        odd = [
+            AgentAnomaly(agent=turn.agent, what=each.what, value=each.value, usual=each.usual)
+            for each in unusual(last, before)
+        ]
+        told = events.append(tx, turn.session_id, turn.id, odd, now)
+    if turn.origin is not TurnOrigin.DELEGATE:
+        return told
     for event in news:
         if isinstance(event, ApprovalResolved):
             told += approvals.tell_above(tx, turn, lambda _, event=event: event, now)
-    return [*told, *delegation.after(tx, turns.get(tx, turn.id), now)]
+    return [*told, *delegation.after(tx, turn, now)]
 
 
 def _go_on(tx: Transaction, turn: Turn, outcome: Outcome, now: datetime) -> list[EventEnvelope]:

@@ -16,6 +16,7 @@ from long_running_agents.agent.settle import ResultDelivered, Stopped, deliver, 
 from long_running_agents.agent.work_transitions import WorkDefaults
 from long_running_agents.domain.approval import UNANSWERED, Approval, ApprovalState, GrantDuration
 from long_running_agents.domain.budget import BudgetScope
+from long_running_agents.domain.chain import Delegation
 from long_running_agents.domain.events import (
     CLOSING,
     AgentChanged,
@@ -316,6 +317,14 @@ class TurnService:
     async def get(self, turn_id: TurnId) -> Turn:
         """Look a turn up."""
         return await self.database.read(lambda tx: turns.get(tx, turn_id, owner=self.owner))
+
+    async def delegates(self, turn_id: TurnId) -> Sequence[Delegation]:
+        """The agents that work for a turn, and what came of them, in their order."""
+
+        def work(tx: Transaction) -> list[Delegation]:
+            return delegations.below(tx, turns.get(tx, turn_id, owner=self.owner).id)
+
+        return await self.database.read(work)
 
     async def rest(self, turn_id: TurnId) -> TurnRest:
         """Where a turn stands, how it ended, and what it asks."""

@@ -47,7 +47,7 @@ class WorkspaceMode(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sampling:
+class SamplingOptions:
     """How a model is asked; what is unset is as the settings say."""
 
     temperature: float | None = None
@@ -96,7 +96,7 @@ class AgentDraft:
     """Sentences of people that are for it."""
     model: str | None = None
     """The model it asks; the session's unless given."""
-    sampling: Sampling = field(default_factory=Sampling)
+    sampling: SamplingOptions = field(default_factory=SamplingOptions)
     tools: ToolChoice = field(default_factory=ToolChoice)
     policy: AgentPolicy = field(default_factory=AgentPolicy)
     budget: Limits = field(default_factory=Limits)
@@ -175,13 +175,19 @@ def as_draft(said: Mapping[str, Any]) -> AgentDraft:
     if unknown := [key for key in said if key not in _CONTENT]:
         raise UsageError(f"An agent has no {unknown[0]!r}.", hint=f"It has: {', '.join(_CONTENT)}.")
     try:
-        return _DRAFT.validate_python(said)
+        draft = _DRAFT.validate_python(said)
+        json.dumps(content(draft), allow_nan=False)
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"])) or "the agent"
         raise UsageError(
             f"{where}: {first['msg']}.", hint="See docs/how-to/make-agents.md."
         ) from None
+    except ValueError:
+        raise UsageError(
+            "An agent's numbers are finite.", hint="Leave out what has none."
+        ) from None
+    return draft
 
 
 def label_parts(label: str) -> tuple[str, int | None]:
@@ -207,6 +213,8 @@ class AgentBounds:
     networks: tuple[tuple[str, ...], ...] = ()
     """Of each agent that is bound to some hosts; all of them hold."""
     read_only: bool = False
+    folder: str = ""
+    """The folder of the workspace that is all they have; empty for the whole."""
     memory: bool = True
 
     def permits(self, tool: str) -> bool:
@@ -216,7 +224,9 @@ class AgentBounds:
 
 def bounds_of(lineage: Sequence[AgentDraft]) -> AgentBounds:
     """What agents allow that work for each other."""
+    own = [each.name for each in lineage if each.policy.workspace is WorkspaceMode.OWN]
     return AgentBounds(
+        folder=own[0] if own else "",
         tools=tuple(each.tools for each in lineage if each.tools != ToolChoice()),
         approvals=frozenset(tool for each in lineage for tool in each.policy.approvals),
         networks=tuple(each.policy.network for each in lineage if each.policy.network is not None),

@@ -112,8 +112,12 @@ class TurnDeps:
     """Whether it is only looked what would be offered: then nothing is called, begun or kept."""
 
 
-MakeDeps = Callable[[Turn, Tell, Consent], TurnDeps]
-"""Gives a turn what its tools can touch."""
+class MakeDeps(Protocol):
+    """Gives a turn what its tools can touch."""
+
+    def __call__(self, turn: Turn, taint: Tell, consent: Consent, folder: str = "", /) -> TurnDeps:
+        """With a folder, its agent has no more of the workspace than that."""
+        ...
 
 
 def preview_deps(make: MakeDeps, turn: Turn) -> TurnDeps:

@@ -63,18 +63,18 @@ class AllOwnerResources:
             return web_of(settings, variables, client, clock, result_limit=limit)
 
         self._web = web
-        self._own: dict[str, OwnerResources] = {}
+        self._own: dict[tuple[str, str], OwnerResources] = {}
         self.of(loaded.settings.owner)
 
-    def of(self, owner: str) -> OwnerResources:
-        """Those of one owner.
+    def of(self, owner: str, agent: str = "") -> OwnerResources:
+        """Those of one owner; for an agent of a folder of its own, no more than that.
 
         Raises:
             ConfigError: The folder cannot be had.
         """
-        if owner not in self._own:
-            self._own[owner] = self._made(owner)
-        return self._own[owner]
+        if (owner, agent) not in self._own:
+            self._own[owner, agent] = self._made(owner, agent)
+        return self._own[owner, agent]
 
     async def close(self) -> None:
         """End what was started."""
@@ -82,9 +82,9 @@ class AllOwnerResources:
         for each in self._own.values():
             await each.sandboxes.close()
 
-    def _made(self, owner: str) -> OwnerResources:
+    def _made(self, owner: str, agent: str) -> OwnerResources:
         loaded = self._loaded
-        workspace, borrowed = open_workspace(loaded, owner), is_borrowed(loaded, owner)
+        workspace, borrowed = open_workspace(loaded, owner, agent), is_borrowed(loaded, owner)
         sandboxes = factory.session_sandboxes(loaded, self._clock, workspace, borrowed=borrowed)
         folder = open_agent_folder(loaded, owner) if borrowed else workspace
         return OwnerResources(workspace, folder, sandboxes, self._web)

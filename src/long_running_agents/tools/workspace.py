@@ -12,15 +12,19 @@ from long_running_agents.home import agent_folder, workspace_of
 from long_running_agents.workspace.workspace import Workspace
 
 _MEMORY = "memory"
+_AGENTS = "agents"
 
 
-def open_workspace(loaded: LoadedSettings, owner: str) -> Workspace:
+def open_workspace(loaded: LoadedSettings, owner: str, agent: str = "") -> Workspace:
     """The folder that the agent has for an owner, made if it is not there.
+
+    An agent with a folder of its own has one below it.
 
     Raises:
         ConfigError: It cannot be made, or it is the home, whose files no tool may touch.
     """
-    return _opened(workspace_of(loaded, owner), loaded, owner)
+    root = workspace_of(loaded, owner)
+    return _opened(root / _AGENTS / agent if agent else root, loaded, owner)
 
 
 def open_agent_folder(loaded: LoadedSettings, owner: str) -> Workspace:

@@ -48,7 +48,7 @@ export interface AgentResponse {
   examples: string[];
   /** The model it asks; the session's unless given. */
   model: string | null;
-  sampling: Sampling;
+  sampling: SamplingOptions;
   tools: ToolChoice;
   policy: AgentPolicy;
   /** What one of its turns may use, delegates included. */
@@ -382,6 +382,31 @@ export interface DayUsage {
   cost: number | null;
   total_tokens: number;
   day: string;
+}
+
+/** The agents that work for a turn, in their order. */
+export interface DelegateList {
+  delegates: DelegationResponse[];
+}
+
+/** An agent that works for a turn, and its receipt once it has ended. */
+export interface DelegationResponse {
+  /** The delegate's turn. */
+  turn_id: string;
+  parent_id: string;
+  /** The call that began it, or the link of a chain. */
+  call_id: string;
+  /** Its place among those of one call. */
+  place: number;
+  /** How far it may hand work on. */
+  depth: number;
+  /** How many of its parent's may be at work at once. */
+  parallel: number;
+  /** Whether nobody waits for it: its receipt comes as a message of its own. */
+  background: boolean;
+  receipt: Receipt | null;
+  created_at: string;
+  ended_at: string | null;
 }
 
 /** What was written and reached outside the scope of a plan. */
@@ -942,6 +967,35 @@ export interface PullResponse {
   message: string;
 }
 
+/** What a delegate did: every number is from the ledger, none from its words. */
+export interface Receipt {
+  /** name@version. */
+  agent: string;
+  session_id: string;
+  turn_id: string;
+  status: TurnStatus;
+  answer: string;
+  /** The answer as data, where the agent has an output schema. */
+  output: Json;
+  error: string;
+  tool_calls: Record<string, number>;
+  /** Paths, and the digest of what was written. */
+  wrote: string[];
+  /** Calls of which nobody knows whether they took effect. */
+  uncertain: string[];
+  tokens: number;
+  cost: string;
+  seconds: number;
+  /** Whose words it has read. */
+  foreign: string[];
+  /** What its answer claims and no call of it knows. */
+  not_seen: string[];
+  /** Whether it made no call although its task names files or sources. */
+  no_work_seen: boolean;
+  /** The delegates below it, by their turns. */
+  trace: string[];
+}
+
 /** An agent that a message may be for. */
 export interface RouteCandidate {
   /** name@version. */
@@ -1011,7 +1065,7 @@ export type RuleState = "suggested" | "active" | "lifted" | "dismissed";
 export type Ruling = "allow" | "ask" | "deny";
 
 /** How a model is asked; what is unset is as the settings say. */
-export interface Sampling {
+export interface SamplingOptions {
   temperature: number | null;
   top_p: number | null;
   presence_penalty: number | null;
@@ -1477,6 +1531,9 @@ export interface TurnShape {
   origin: string;
   tool_calls: number;
 }
+
+/** Where a turn stands. */
+export type TurnStatus = "queued" | "running" | "waiting" | "delegating" | "done" | "failed" | "stopped" | "limited" | "steered";
 
 /** What was spent over some days. */
 export interface UsageResponse {

@@ -11,6 +11,7 @@ from pydantic import AliasPath, BaseModel, BeforeValidator, ConfigDict, Field
 
 from long_running_agents.agent.turns import TurnRest
 from long_running_agents.domain.approval import Approval
+from long_running_agents.domain.chain import Delegation
 from long_running_agents.domain.events import TurnDone, TurnFailed, UsageTotals
 from long_running_agents.domain.ids import TurnId
 from long_running_agents.domain.ids import session_id as accept_session
@@ -22,7 +23,14 @@ from long_running_agents.server.auth import Chatting, Reading
 from long_running_agents.server.errors import ErrorBody, response
 from long_running_agents.server.http import Routes, attached, route
 from long_running_agents.server.routes.approvals import Input, Offered
-from long_running_agents.server.wire import LONGEST, ShownSession, built, derived, example
+from long_running_agents.server.wire import (
+    LONGEST,
+    ShownSession,
+    WireResponse,
+    built,
+    derived,
+    example,
+)
 
 
 class PendingQuestion(
@@ -73,6 +81,16 @@ class ChatResponse(_TurnState):
     approvals: list[PendingQuestion]
     not_seen: list[str]
     """What the answer claims and no call of the session knows."""
+
+
+class DelegationResponse(derived(Delegation)):
+    """An agent that works for a turn, and its receipt once it has ended."""
+
+
+class DelegateList(WireResponse):
+    """The agents that work for a turn, in their order."""
+
+    delegates: list[DelegationResponse]
 
 
 class TurnResponse(TurnShape):
@@ -250,6 +268,12 @@ class TurnRoutes(Routes, tag="turns"):
                     await turns.settled(key)
         rest = await turns.rest(key)
         return TurnResponse.of(rest.turn, **_rest(rest))
+
+    @route("GET /api/turns/{turn_id}/delegates")
+    async def delegates(self, caller: Reading, turn_id: str) -> DelegateList:
+        """List the agents that work for a turn, and what came of them."""
+        found = await self._turns(caller).delegates(TurnId(turn_id))
+        return DelegateList(delegates=[DelegationResponse.of(each) for each in found])
 
     @route("POST /api/turns/{turn_id}/stop")
     async def stop_one(self, caller: Chatting, turn_id: str) -> TurnShape:
