@@ -191,10 +191,9 @@ def _type(annotation: Any) -> str:
         return " | ".join(f'"{value}"' for value in inner)
     if origin in (UnionType, Union):
         return " | ".join(_type(each) for each in inner)
-    if origin is list:
-        return f"{_type(inner[0])}[]"
-    if origin is dict:
-        return f"Record<string, {_type(inner[1])}>"
+    if origin in (list, dict):
+        inside = _type(inner[-1])
+        return f"{inside}[]" if origin is list else f"Record<string, {inside}>"
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation.__name__
     return _PLAIN[annotation]

@@ -174,11 +174,11 @@ def test_a_message_is_routed_and_the_choice_corrected_in_the_chat(poet, size):
     near = {each["agent"]: each["near_example"] for each in told["candidates"]}
     assert near["researcher@1"] == "A poem about herons in spring"
     # Who is named answers from there on, and stays chosen.
-    pick(page, "poet")
-    write(page, "A poem about frogs")
-    says(page, "From here on: poet@1")
+    pick(page, "coder")
+    write(page, "hello")
+    says(page, "From here on: coder@1")
     page.reload()
-    page.wait_for_selector("[aria-label='Agent: poet']")
+    page.wait_for_selector("[aria-label='Agent: coder']")
 
 
 def test_the_question_of_a_delegate_is_answered_in_the_chat_that_began_it(windows, size):

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { DelegationResponse } from "../wire/agents";
+import type { DelegationResponse } from "../wire/responses";
 import { drawingOf, linksOf, linksRun, linkWords } from "./chain";
 
 const link = (agent: string, more: object = {}) => ({ agent, input: "{{input}}", when: null, on_error: "stop" as const, ...more });

@@ -1,7 +1,6 @@
 /** Chains: their links in words, and where they stand in a drawing. Pure. */
 
-import type { DelegationResponse } from "../wire/agents";
-import type { AgentResponse, ChainStrategy } from "../wire/responses";
+import type { AgentResponse, ChainStrategy, DelegationResponse } from "../wire/responses";
 import { conditionWords } from "./agent_words";
 import { money, tokens } from "./amount";
 import { duration } from "./moment";

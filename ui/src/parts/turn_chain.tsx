@@ -2,9 +2,9 @@
 
 import { useAsked } from "../state/asked";
 import { useFresh } from "../state/fresh";
-import { agentPath, type DelegateList } from "../wire/agents";
+import { agentPath } from "../wire/agents";
 import { api } from "../wire/api";
-import type { AgentResponse, TurnResponse } from "../wire/responses";
+import type { AgentResponse, DelegateList, TurnResponse } from "../wire/responses";
 import { nameOf } from "./agent_words";
 import { linksRun, type LinkShown } from "./chain";
 import { ChainGraph } from "./chain_graph";
