@@ -87,8 +87,6 @@ class App:
     """What is remembered; None when that is switched off."""
     remembered: Callable[[], Awaitable[None]]
     """Waits until every turn that came to rest is remembered."""
-    servers: McpServers
-    """Foreign servers whose tools may be used."""
     registry: AgentService
     """The agents of all owners."""
     workshop: SkillSetup | None
@@ -98,6 +96,11 @@ class App:
     def rules(self) -> RuleService:
         """The pinned rules of the owner in the settings."""
         return RuleService(self.sessions)
+
+    @property
+    def servers(self) -> McpServers:
+        """Foreign servers whose tools may be used."""
+        return self.hands.servers
 
     @property
     def agents(self) -> AgentService:
@@ -279,12 +282,7 @@ def _assemble(
     hub.attend(observers.on_event)
     chosen = SessionModels()
     compactor = _compactor(loaded, parts, models, settings)
-    registry = AgentService(
-        database,
-        clock,
-        router=_router(parts, compactor),
-        words=partial(file_words, loaded.settings),
-    )
+    registry = _registry(loaded.settings, parts, compactor)
     runner = TurnRunner(
         database=database,
         hub=hub,
@@ -308,13 +306,7 @@ def _assemble(
         view=HistoryWindow(loaded.settings.sessions.max_history_messages),
         observers=observers,
     )
-    runner.delegations = Delegations(
-        database=database,
-        hub=hub,
-        clock=clock,
-        registry=registry,
-        submit=driver.submit,
-    )
+    runner.delegations = Delegations(database, hub, clock, registry, driver.submit)
     return App(
         loaded=loaded,
         home=Home(loaded.home),
@@ -333,15 +325,16 @@ def _assemble(
         models=models,
         memories=parts.memories,
         remembered=_at_once if remembering is None else remembering.done,
-        servers=parts.hands.servers,
         registry=registry,
         workshop=parts.workshop,
     )
 
 
-def _router(parts: _Parts, compactor: Compactor) -> Router:
+def _registry(settings: Settings, parts: _Parts, compactor: Compactor) -> AgentService:
     embedder = None if parts.memories is None else parts.memories.embedder
-    return Router(embedder, compactor.asked)
+    router = Router(embedder, compactor.asked)
+    words = partial(file_words, settings)
+    return AgentService(parts.database, parts.clock, router=router, words=words)
 
 
 def _turns(

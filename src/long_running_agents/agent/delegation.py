@@ -58,7 +58,7 @@ _PREVIEW = 500
 _MOST_TASKS = 50
 
 
-@dataclass(kw_only=True)
+@dataclass
 class Delegations:
     """Begins delegates for turns, and knows what becomes of them."""
 

@@ -130,17 +130,7 @@ class TurnRunner:
             state: What the session has for it.
         """
         client = with_output(brought(turn.client_tools), state.agent)
-        recorder = TurnRecorder(
-            turn,
-            database=self.database,
-            hub=self.hub,
-            clock=self.clock,
-            state=state,
-            book=self.book,
-            limits=self._limits(turn, state.agent),
-            patience=self.settings.patience,
-        )
-        recorder.account.above = self._above(state)
+        recorder = self._recorder(turn, state)
         answer = None if fresh or client.form is not None else _answered(history)
         if answer is not None:
             # Died after the last step and before coming to rest: nothing is left to do.
@@ -171,6 +161,20 @@ class TurnRunner:
         if self.compactor is not None and window.leaving > 1 and isinstance(outcome, Answered):
             self.compactor.want(turn, window.leaving, self.summarizer(choices()[0]))
         return outcome
+
+    def _recorder(self, turn: Turn, state: SessionState) -> TurnRecorder:
+        recorder = TurnRecorder(
+            turn,
+            database=self.database,
+            hub=self.hub,
+            clock=self.clock,
+            state=state,
+            book=self.book,
+            limits=self._limits(turn, state.agent),
+            patience=self.settings.patience,
+        )
+        recorder.account.above = self._above(state)
+        return recorder
 
     def _sections(
         self, turn: Turn, agent: AgentSpec | None, client: ClientRequest

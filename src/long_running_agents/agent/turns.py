@@ -93,12 +93,9 @@ class TurnService:
         Raises:
             UsageError: The message is empty, its key is another's, or its pictures are not seen.
         """
-        if not text.strip():
-            raise UsageError("The message is empty.", hint="Say something.")
         now, key, client = self.clock.now(), terms.key, await self._along(session_id, model, terms)
-        asked = _digest(
-            session_id, text, model, terms.mode, client, "steer" * terms.steer, terms.agent
-        )
+        more = (terms.mode, client, "steer" * terms.steer, terms.agent)
+        asked = _digest(session_id, text, model, *more)
         routed = await self._routed(text, terms)
 
         def work(tx: Transaction) -> tuple[Turn, list[EventEnvelope], list[Turn]]:
@@ -125,10 +122,7 @@ class TurnService:
                 agent=agent,
             )
             turn, joined = work_transitions.join(tx, session, turn, terms.mode, self.works)
-            turn = turns.accept(tx, turn, terms.pictures)
-            sessions.touch(tx, session_id, now)
-            if key is not None:
-                turns.keep(tx, self.owner, key, asked, turn.id, now)
+            turn = self._keep(tx, turn, terms, asked)
             accepted = [*_accepted(tx, session, turn, text), *chosen, *joined]
             told = events.append(tx, session_id, turn.id, accepted, now)
             return replace(turn, after=told[0].seq - 1), [*left, *told], [*first, turn]
@@ -145,8 +139,18 @@ class TurnService:
             await self.driver.submit(each)
         return turn
 
+    def _keep(self, tx: Transaction, turn: Turn, terms: Terms, asked: str) -> Turn:
+        """Store a turn, and under which key it was asked for."""
+        turn = turns.accept(tx, turn, terms.pictures)
+        sessions.touch(tx, turn.session_id, turn.created_at)
+        if terms.key is not None:
+            turns.keep(tx, self.owner, terms.key, asked, turn.id, turn.created_at)
+        return turn
+
     async def _routed(self, text: str, terms: Terms) -> Routing | None:
-        """Which agent a message is for, if that is to be found out."""
+        """Which agent a message is for, if that is to be found out; an empty one is for none."""
+        if not text.strip():
+            raise UsageError("The message is empty.", hint="Say something.")
         if not terms.agent:
             return None
         agents = self.agents.of(self.owner)

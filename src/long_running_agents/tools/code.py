@@ -84,7 +84,7 @@ def _add_python(tools: FunctionToolset[TurnDeps], *, network: bool) -> None:
 
 
 async def create_sandbox(ctx: RunContext[TurnDeps]) -> str:
-    """Make one more sandbox, with names of its own."""
+    """Make one more sandbox with its own names."""
     made = await _sandboxes(ctx.deps).create(ctx.deps.turn.session_id)
     walls = ", ".join(made.sandbox.isolation) or UNSANDBOXED
     return f"Sandbox {made.id} is ready ({made.sandbox.backend}: {walls})."

@@ -1,4 +1,5 @@
 from datetime import UTC, datetime
+from decimal import Decimal
 from typing import get_args
 
 import pytest
@@ -27,6 +28,7 @@ VALUES = {
         {"id": 1, "kind": "fact", "trust": "web", "source": "web:x", "at": NOON, "text": "ä"},
     ],
     "pause": "question",
+    "routed": {"to": "coder@1", "by": "words", "margin": 0.4},
     "tasks": [{"number": 1, "title": "t", "status": "pending", "parent": None}],
     "not_seen": ["a.md", "12 passed"],
     "usage": {"input_tokens": 1, "output_tokens": 2, "cost": None},
@@ -40,7 +42,7 @@ def example(kind):
         if name in VALUES:
             values[name] = VALUES[name]
         elif name != "type":
-            plain = {str: f"some {name}", int: 7, float: 0.5, bool: False}
+            plain = {str: f"some {name}", int: 7, float: 0.5, bool: False, Decimal: Decimal(1)}
             values[name] = plain[field.annotation]
     return kind(**values)
 
