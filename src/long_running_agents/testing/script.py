@@ -311,8 +311,10 @@ class Script:
 def _position(messages: Sequence[Message]) -> tuple[str, int]:
     steps = 0
     for message in reversed(messages):
-        if message.get("role") == "user":
-            return _text(message.get("content")), steps
+        text = _text(message.get("content"))
+        # What the program says in between is no one's message.
+        if message.get("role") == "user" and not text.startswith("<system>"):
+            return text, steps
         steps += message.get("role") == "assistant"
     return "", steps
 

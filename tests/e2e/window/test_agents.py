@@ -193,12 +193,12 @@ def test_the_question_of_a_delegate_is_answered_in_the_chat_that_began_it(window
     expect(page.locator(".delegate")).to_contain_text("coder@1 done")
     expect(page.locator(".delegate")).to_contain_text("tokens")
     expect(page.locator(".call:has-text('main > coder')")).to_contain_text("allowed once")
-    says(page, "The coder has done it.")
+    page.wait_for_selector(".prose:has-text('The coder has done it.')")
     assert_usable(page)
     # Its session is not among the chats, and a click away.
     expect(page.locator(".session-title", has_text="coder:")).to_have_count(0)
     page.get_by_role("link", name="Open the session of coder@1").click()
-    says(page, "It is in heron.txt.")
+    page.wait_for_selector(".prose:has-text('It is in heron.txt.')")
     expect(page.locator(".prompt-text")).to_have_count(0)
     assert_usable(page)
     if size is PHONE:

@@ -47,6 +47,13 @@ def test_each_assistant_message_after_the_last_user_message_is_one_step():
     assert script.reply_for([*history, ASSISTANT, TOOL, ASSISTANT, TOOL]) == say("done")
 
 
+def test_what_the_program_says_in_between_is_no_message():
+    script = Script((Rule("^go", (call("a"), say("done"))),))
+    between = user("<system>Task #1 is open.</system>")
+
+    assert script.reply_for([between, user("go"), ASSISTANT, TOOL, between]) == say("done")
+
+
 def test_the_same_history_gets_the_same_reply_again():
     script = Script((Rule("go", (call("a"), say("done"))),))
     history = [user("go"), ASSISTANT, TOOL]
