@@ -1,12 +1,14 @@
 """Work that is handed to other agents: begun once, waited for as a row, told of once."""
 
 import json
+import random
 from dataclasses import replace
 
 import pytest
 from pydantic_ai import FunctionToolset, RunContext
 from tests.integration.stories import SESSION, ended, told
 
+from long_running_agents.domain.budget import Spent
 from long_running_agents.domain.events import (
     AgentAnomaly,
     AgentChanged,
@@ -295,6 +297,63 @@ async def test_delegates_draw_on_the_budget_of_their_parent(tmp_path):
         spent = await app.database.read(lambda tx: delegations.spent_by_turn(tx, turn.id))
         assert spent[0].total_tokens <= 4_000
         assert any(each.receipt.status is TurnStatus.LIMITED for each in await below(app, turn))
+
+
+@pytest.mark.parametrize("seed", range(3))
+async def test_no_tree_of_delegates_goes_beyond_a_budget_or_a_depth_above_it(tmp_path, seed):
+    rng, most = random.Random(seed), 20_000
+    agents = {
+        f"agent-{number}": {"tokens": rng.choice((None, 3_000, 9_000)), "depth": rng.randint(0, 3)}
+        for number in range(4)
+    }
+    below_of = {number: [] for number in range(10)}
+    for number in range(1, 10):
+        below_of[rng.randrange(number)].append(number)
+    parts = {}
+    for number, children in below_of.items():
+        asked = [call("delegate", agent=rng.choice([*agents]), task=f"Do {n}.") for n in children]
+        parts[f"^Do {number}"] = [*([calls(*asked)] if asked else []), say("word " * 100)]
+    async with make_app(tmp_path, model=script(**parts), agent__limits__tokens=most) as app:
+        for name, known in agents.items():
+            budget = {"tokens": known["tokens"]}
+            given = {"name": name, "budget": budget, "max_chain_depth": known["depth"]}
+            await app.agents.save(given)
+            await app.agents.publish(name)
+        turn = await ended(app, "Do 0.")
+        assert await app.turns.unfinished() == []
+        open_ones, seen_ones = [(turn.id, 3, most)], 0
+        while open_ones:
+            turn_id, depth, limit = open_ones.pop()
+            seen_ones += 1
+            spent, held = await app.database.read(
+                lambda tx, turn_id=turn_id: delegations.spent_by_turn(tx, turn_id)
+            )
+            assert spent.total_tokens <= limit
+            assert held == Spent()
+            for each in await below(app, replace(turn, id=turn_id)):
+                known = agents[each.receipt.agent.partition("@")[0]]
+                assert each.depth <= min(depth - 1, known["depth"])
+                open_ones.append((each.turn_id, each.depth, known["tokens"] or limit))
+        assert seen_ones > 1
+
+
+async def test_two_agents_that_hand_work_to_each_other_get_no_deeper_than_one(tmp_path):
+    model = script(
+        Ask_a=[call("delegate", agent="a", task="Ask b"), say("So far.")],
+        Ask_b=[call("delegate", agent="b", task="Ask a"), say("So far.")],
+    )
+    async with make_app(tmp_path, model=model) as app:
+        for name in ("a", "b"):
+            await app.agents.save({"name": name})
+            await app.agents.publish(name)
+        turn, path = await ended(app, "Ask a"), []
+        assert turn.status is TurnStatus.DONE
+        while found := await below(app, turn):
+            path.append((found[0].receipt.agent, found[0].depth))
+            turn = replace(turn, id=found[0].turn_id)
+        assert path == [("a@1", 2), ("b@1", 1), ("a@1", 0)]
+        refused = next(seen(each) for each in model.requests if "max_chain_depth" in seen(each))
+        assert "main > a > b > a may not hand work on" in refused
 
 
 async def test_a_session_is_held_with_an_agent_until_another_is_chosen(tmp_path):

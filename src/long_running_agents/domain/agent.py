@@ -193,7 +193,7 @@ def as_draft(said: Mapping[str, Any]) -> AgentDraft:
 def label_parts(label: str) -> tuple[str, int | None]:
     """The name and the version of `researcher@3`; a name alone means the published one."""
     name, _, version = label.partition("@")
-    if version and not version.isdigit():
+    if version and not version.isdecimal():
         raise UsageError(f"{label!r} names no version.", hint="Write NAME or NAME@3.")
     return name, int(version) if version else None
 

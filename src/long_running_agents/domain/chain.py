@@ -146,8 +146,9 @@ def receipt_text(receipt: Receipt, most: int = _LONGEST) -> str:
     if receipt.error:
         lines.append(f"Why: {receipt.error}")
     answer = receipt.answer if len(receipt.answer) <= most else f"{receipt.answer[:most]} […]"
-    quoted = "\n".join(f"> {line}" for line in answer.splitlines())
-    return "\n".join([*lines, quoted] if quoted else lines)
+    # A path or an error may have been chosen by the delegate: neither begins a line.
+    told = [" ".join(line.split()) for line in lines]
+    return "\n".join([*told, *(f"> {line}" for line in answer.splitlines())])
 
 
 _REFERENCE = re.compile(r"\{\{\s*([\w.]+)\s*\}\}")
@@ -174,7 +175,7 @@ def lookup(path: str, given: str, receipts: Mapping[int, Receipt]) -> Any:
         UsageError: It is not there.
     """
     first, *rest = path.split(".")
-    if first.isdigit() and int(first) in receipts and rest[:1] == ["output"]:
+    if first.isdecimal() and int(first) in receipts and rest[:1] == ["output"]:
         receipt, rest = receipts[int(first)], rest[1:]
         held = receipt.answer if receipt.output is None else receipt.output
     elif first == "input":
