@@ -109,8 +109,8 @@ class Receipt:
 
 
 _SOURCES = re.compile(
-    r"https?://|\b[\w./-]+\.[a-z]{1,5}\b|(?i:\b(?:files?|folder|director(?:y|ies)|repositor(?:y|ies)"
-    r"|sources?|pages?|websites?|tests?|search|look up|fetch)\b)"
+    r"https?://|\b[\w./-]+\.[a-z]{1,5}\b|(?i:\b(?:files?|folder|directory|directories|repository"
+    r"|repositories|sources?|pages?|websites?|tests?|search|look up|fetch)\b)"
 )
 
 
