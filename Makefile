@@ -11,7 +11,7 @@ export PYTHONDONTWRITEBYTECODE :=
 .PHONY: help chat test test-all smoke check unit lint types layers static stories integration \
 	contract docs ui ui-check e2e window speed chaos pictures test-extras test-docker ready sandbox browser attack attack-docker bench bench-memory \
 	bench-sandbox bench-server bench-data bench-skills bench-context bench-agentdojo \
-	bench-small-model bench-footprint bench-deep-work bench-agents clean
+	bench-small-model bench-footprint bench-deep-work bench-delegation bench-agents clean
 
 help:
 	@echo "make chat    install and talk to the agent"
@@ -32,6 +32,7 @@ help:
 	@echo "make bench-context  what a long session costs: a standing block, 10,000 messages"
 	@echo "make bench-footprint  what the program needs: to be ready, for a question, over many turns"
 	@echo "make bench-deep-work  what a finished task of a long work costs, after a kill and with a liar, too"
+	@echo "make bench-delegation  what a delegate costs beside those of peers, and what a kill leaves of four"
 	@echo "make bench-agents  what agents cost: to look one up, to route a message to one of a thousand"
 	@echo "make bench-agentdojo  what the gate lets through, and what it asks"
 	@echo "make bench-small-model  which tools the model in the box chooses, through the whole agent"
@@ -209,6 +210,9 @@ bench-context: $(VENV)/.ready
 
 bench-deep-work: $(VENV)/.ready sandbox
 	@$(BIN)/python -m benchmarks.deep_work
+
+bench-delegation: $(VENV)/.ready
+	@$(BIN)/python -m benchmarks.delegation
 
 bench-agents: $(VENV)/.ready
 	@$(BIN)/python -m benchmarks.agents

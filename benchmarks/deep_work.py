@@ -101,6 +101,10 @@ class Author:
         return say(SAID + quoted * (self.how == QUOTES))
 
     @property
+    def goal(self):
+        return goal(self.run)
+
+    @property
     def again(self):
         """How many files it was made to write more than once."""
         writes = (self.tools.write(path(self.run, n), text(n)) for n in range(1, TASKS + 1))
@@ -152,9 +156,12 @@ class Outcome:
 class Bench:
     """All contenders, alive for the whole run, and the model that they share."""
 
+    kind = "deep"
+    """What the modules of its contenders begin with."""
+
     def __init__(self, server, python, stack):
         self.server, self.python, self.stack = server, python, stack
-        temporary = tempfile.TemporaryDirectory(prefix="bench-deep-work-")
+        temporary = tempfile.TemporaryDirectory(prefix=f"bench-{self.kind}-")
         self.folder = Path(stack.enter_context(temporary))
         self.workers, self.started, self.runs = {}, Counter(), 0
 
@@ -162,7 +169,7 @@ class Bench:
         """Start a contender's process, on what the last one has left."""
         self.started[name] += 1
         own, log = self.folder / name, self.folder / f"{name}-log-{self.started[name]}"
-        module = f"benchmarks.contenders.deep_{name}"
+        module = f"benchmarks.contenders.{self.kind}_{name}"
         worker = Talker(self.python, log, module, self.server.url, str(own))
         self.workers[name] = self.stack.enter_context(worker)
         await asyncio.to_thread(worker.read)
@@ -180,7 +187,7 @@ class Bench:
         """Have a work carried out once."""
         author, pid = self.author(name, how), self.workers[name].process.pid
         cpu = processor(tree(pid))
-        claim = await self.ask(name, run=author.run, goal=goal(author.run))
+        claim = await self.ask(name, run=author.run, goal=author.goal)
         await asyncio.sleep(AFTERMATH_SECONDS)
         return self.outcome(name, author, claim, cpu_ms=processor(tree(pid)) - cpu)
 
@@ -188,7 +195,7 @@ class Bench:
         """Have a work carried out by a process that is killed, and by the next one."""
         kill = asyncio.Event()
         author, process = self.author(name, kill=kill), self.workers[name].process
-        asked = json.dumps({"run": author.run, "goal": goal(author.run)})
+        asked = json.dumps({"run": author.run, "goal": author.goal})
         print(asked, file=process.stdin, flush=True)
         await asyncio.wait_for(kill.wait(), LONGEST)
         process.kill()
