@@ -109,7 +109,8 @@ async def test_models(tmp_path):
         client,
     ):
         listed = await client.models.list()
-        assert [model.id for model in listed.data] == ["Ada", "lra", "openai:gpt-5"]
+        agents = ["agent:coder", "agent:researcher", "agent:reviewer"]
+        assert [model.id for model in listed.data] == ["Ada", "lra", "openai:gpt-5", *agents]
         assert (await client.models.retrieve("openai:gpt-5")).id == "openai:gpt-5"
 
 

@@ -97,4 +97,5 @@ def _answer(path):
     told = told if known else {"code": "not_found", "message": "Nothing yet.", "hint": ""}
     body = json.dumps(told).encode()
     head = f"HTTP/1.1 {200 if known else 404} .\r\ncontent-type: application/json\r\n"
+    head += "connection: close\r\n"
     return head.encode() + f"content-length: {len(body)}\r\n\r\n".encode() + body

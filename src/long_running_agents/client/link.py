@@ -95,14 +95,19 @@ class Link:
 
         Its home is opened again in a moment, and what only reads or never arrived may be repeated.
         """
+        asked: Address | None = None
         while True:
             address = self._here()
             try:
                 return await self.once(method, path, **wishes)
             except ServerAway as away:
                 again = method == "GET" or isinstance(away.__cause__, httpx2.ConnectError)
-                if not again or not address.socket or self._find() == address:
+                # One that is there may have closed a connection at rest: it is asked once more.
+                rested = isinstance(away.__cause__, httpx2.RemoteProtocolError | httpx2.ReadError)
+                there = self._find() == address and (not rested or asked == address)
+                if not again or not address.socket or there:
                     raise
+            asked = address
             if self.address == address:
                 self.lost()
             await self.back()

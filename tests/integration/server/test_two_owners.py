@@ -181,6 +181,7 @@ def turns(ids):
         ("POST", f"/api/chat/{session}", {"json": {"message": "Tell me", "steer": True}}),
         ("GET", "/api/turns", {}),
         ("GET", f"/api/turns/{ids['turn_id']}", {}),
+        ("GET", f"/api/turns/{ids['turn_id']}/delegates", {}),
         ("POST", f"/api/turns/{ids['turn_id']}/stop", {}),
         ("GET", f"/api/sessions/{session}/turns", {}),
         ("GET", f"/api/sessions/{session}/events", {}),

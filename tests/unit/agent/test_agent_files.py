@@ -11,7 +11,7 @@ from long_running_agents.agent.agent_files import LARGEST, FileWords, as_markdow
 from long_running_agents.domain.agent import (
     AgentDraft,
     AgentPolicy,
-    Sampling,
+    SamplingOptions,
     ToolChoice,
     WorkspaceMode,
     as_draft,
@@ -275,7 +275,9 @@ drafts = st.builds(
     capabilities=st.lists(words, max_size=2).map(tuple),
     examples=st.lists(words, max_size=2).map(tuple),
     model=st.none() | words | st.just("openai:gpt-5"),
-    sampling=st.builds(Sampling, temperature=st.none() | st.floats(0, 2), max_tokens=amounts),
+    sampling=st.builds(
+        SamplingOptions, temperature=st.none() | st.floats(0, 2), max_tokens=amounts
+    ),
     tools=st.builds(ToolChoice, allow=st.none() | choices, deny=choices),
     policy=st.builds(
         AgentPolicy,

@@ -14,7 +14,7 @@ from long_running_agents.domain.agent import (
     AgentPolicy,
     AgentSpec,
     AgentStage,
-    Sampling,
+    SamplingOptions,
     ToolChoice,
     TurnCost,
     WorkspaceMode,
@@ -50,7 +50,7 @@ VALUES = {
     "capabilities": st.lists(WORDS, max_size=3).map(tuple),
     "examples": st.lists(WORDS, max_size=3).map(tuple),
     "model": st.none() | WORDS,
-    "sampling": st.builds(Sampling, temperature=st.none() | st.floats(0.1, 2)),
+    "sampling": st.builds(SamplingOptions, temperature=st.none() | st.floats(0.1, 2)),
     "tools": st.builds(ToolChoice, allow=st.none() | SOME, deny=SOME),
     "policy": st.builds(
         AgentPolicy,
