@@ -1,6 +1,5 @@
 """Delegations: which turns work for which, what came of them, and what they use together."""
 
-import json
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
@@ -148,8 +147,3 @@ def sessions_below(tx: Transaction, session_id: SessionId) -> Sequence[SessionId
     family = _family(select(turns.c.id).where(turns.c.session_id == session_id))
     query = select(turns.c.session_id).where(turns.c.id.in_(select(family.c.id))).distinct()
     return [row.session_id for row in tx.execute(query) if row.session_id != session_id]
-
-
-def as_json(receipt: Receipt) -> dict[str, Any]:
-    """A receipt as data."""
-    return json.loads(_RECEIPT.dump_json(receipt))
