@@ -12,6 +12,7 @@ from long_running_agents.config.settings import SandboxSettings
 from long_running_agents.sandbox import factory
 from long_running_agents.sandbox.base import MEGABYTE, FailureName, SandboxLimits, SandboxSpec
 from long_running_agents.sandbox.limits import living
+from long_running_agents.sandbox.unsafe_local import UnsafeLocalBackend
 
 pytestmark = pytest.mark.anyio
 
@@ -39,6 +40,23 @@ async def test_it_says_so_in_every_result(sandbox):
     for result in results:
         assert result.isolation == ()
         assert result.warning.startswith("UNSANDBOXED")
+
+
+def kernels():
+    """Processes below this one that lead a session of their own, as a kernel does."""
+    return [child for child in living(os.getpid())[1:] if os.getsid(child) == child]
+
+
+async def test_nothing_is_left_of_a_kernel_that_is_given_up_while_it_starts():
+    backend = UnsafeLocalBackend(SystemClock())
+    creating = asyncio.ensure_future(backend.create(SandboxSpec(limits=SMALL)))
+    while not kernels():  # noqa: ASYNC110 - the very moment at which it has been started
+        await asyncio.sleep(0)
+    creating.cancel()
+    await asyncio.wait([creating])
+
+    assert creating.cancelled()
+    assert kernels() == []
 
 
 async def test_a_result_with_walls_warns_of_nothing():

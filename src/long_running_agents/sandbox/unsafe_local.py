@@ -49,18 +49,26 @@ class UnsafeLocalBackend:
         if python is None:
             raise SandboxUnavailable("There is no Python 3.11 to run code with.")
         room = await prepare_host(spec, apart=False)
-        ours, theirs = socket.socketpair()
         try:
-            process = _spawn(python, theirs, room, _environment(spec, room, self._path))
-        except OSError as error:
-            ours.close()
+            channel, process = _started(python, spec, room, self._path)
+            # From here on whoever closes the room ends what was started, also half-way.
+            room.later(lambda: _end(channel, process))
+            settings = _settings(spec, room, python.packages)
+            return await self._open(settings, spec, room, channel, process)
+        except BaseException:
             await room.close()
-            raise SandboxUnavailable(f"The kernel does not start: {error}.") from error
-        finally:
-            theirs.close()
-        room.later(lambda: _end(process))
+            raise
+
+    async def _open(
+        self,
+        settings: Json,
+        spec: SandboxSpec,
+        room: HostResources,
+        channel: socket.socket,
+        process: "subprocess.Popen[bytes]",
+    ) -> KernelSandbox:
         kernel = Kernel(
-            *await asyncio.open_unix_connection(sock=ours), self._clock, lambda: _kill(process)
+            *await asyncio.open_unix_connection(sock=channel), self._clock, lambda: _kill(process)
         )
         sandbox = KernelSandbox(
             backend=NAME,
@@ -78,13 +86,25 @@ class UnsafeLocalBackend:
             ),
         )
         try:
-            await kernel.open(_settings(spec, room, python.packages))
+            await kernel.open(settings)
         except BaseException as error:
             await sandbox.destroy()
             if isinstance(error, KernelLost):
                 raise SandboxUnavailable(f"The kernel does not start: {error.message}.") from error
             raise
         return sandbox
+
+
+def _started(
+    python: bubblewrap_command.Interpreter, spec: SandboxSpec, room: HostResources, path: str
+) -> tuple[socket.socket, "subprocess.Popen[bytes]"]:
+    ours, theirs = socket.socketpair()
+    with theirs:
+        try:
+            return ours, _spawn(python, theirs, room, _environment(spec, room, path))
+        except OSError as error:
+            ours.close()
+            raise SandboxUnavailable(f"The kernel does not start: {error}.") from error
 
 
 def _spawn(
@@ -138,6 +158,7 @@ def _kill(process: "subprocess.Popen[bytes]") -> None:
     process.kill()
 
 
-async def _end(process: "subprocess.Popen[bytes]") -> None:
+async def _end(channel: socket.socket, process: "subprocess.Popen[bytes]") -> None:
+    channel.close()
     await asyncio.to_thread(_kill, process)
     await asyncio.to_thread(process.wait)
