@@ -14,6 +14,7 @@ from long_running_agents.domain.budget import BudgetLine, Limits
 from long_running_agents.domain.chain import Delegation
 from long_running_agents.domain.events import DeltaEnvelope, EventEnvelope
 from long_running_agents.domain.ids import ApprovalId, SessionId, TurnId, WorkId
+from long_running_agents.domain.job import FiringView, JobId, JobView, ScheduleView
 from long_running_agents.domain.memory import (
     Forgetting,
     Memory,
@@ -25,6 +26,7 @@ from long_running_agents.domain.memory import (
     Viewer,
     Written,
 )
+from long_running_agents.domain.reflection import Learned, LearnedState, ReflectionReport
 from long_running_agents.domain.routing import Routing
 from long_running_agents.domain.rule import PinnedRule, RuleId, RuleState
 from long_running_agents.domain.session import Session, SessionOrigin, SessionPreview
@@ -388,6 +390,99 @@ class AgentApi(Protocol):
     @request(f"GET {_AGENT}/export", "text")
     async def export(self, name: str, version: int | None = None) -> str:
         """An agent as a file that others can read: Markdown with front matter."""
+        ...
+
+
+_JOB = "/api/jobs/{job_id}"
+
+
+class JobApi(Protocol):
+    """Jobs: `jobs.service.JobService` and `client.client.JobClient`."""
+
+    @request("GET /api/jobs", "jobs")
+    async def every(self) -> Sequence[JobView]:
+        """The owner's jobs, by id."""
+        ...
+
+    @request(f"GET {_JOB}")
+    async def get(self, job_id: JobId) -> JobView:
+        """One job."""
+        ...
+
+    @request("POST /api/jobs/preview")
+    async def preview(self, schedule: str, *, zone: str = "") -> ScheduleView:
+        """A schedule in words and its next five moments."""
+        ...
+
+    @request("POST /api/jobs")
+    async def add(self, job: Mapping[str, Any]) -> JobView:
+        """Make a job of its fields; its id is made of its name unless it is given."""
+        ...
+
+    @request(f"PATCH {_JOB}")
+    async def edit(self, job_id: JobId, changes: Mapping[str, Any]) -> JobView:
+        """Change fields of a job; moments that were planned before keep their firings."""
+        ...
+
+    @request(f"DELETE {_JOB}")
+    async def remove(self, job_id: JobId) -> None:
+        """Delete a job with its history; its sessions stay."""
+        ...
+
+    @request(f"POST {_JOB}/run")
+    async def run(self, job_id: JobId, *, key: str = "") -> FiringView:
+        """Let a job run now; asked twice under the same key, once."""
+        ...
+
+    @request(f"POST {_JOB}/pause")
+    async def pause(self, job_id: JobId) -> JobView:
+        """Let a job fire no more; a run that is under way goes on."""
+        ...
+
+    @request(f"POST {_JOB}/resume")
+    async def resume(self, job_id: JobId) -> JobView:
+        """Let a job fire that was paused or proposed; moments meanwhile do not run."""
+        ...
+
+    @request(f"GET {_JOB}/history", "firings")
+    async def history(self, job_id: JobId, *, limit: int = 50) -> Sequence[FiringView]:
+        """What became of a job's moments, the newest first."""
+        ...
+
+    @request("POST /api/jobs/import", "jobs")
+    async def bring_in(self, text: str, *, file: str = "cron.json") -> Sequence[JobView]:
+        """Take jobs in from a file such as cron.json; those of the same id are changed."""
+        ...
+
+    @request("GET /api/jobs/export", "text")
+    async def export(self) -> str:
+        """All jobs as JSON that can be imported."""
+        ...
+
+
+class LearnedApi(Protocol):
+    """What was learned: `jobs.reflection.ReflectionService` and `client.client.LearnedClient`."""
+
+    @request("GET /api/learned", "learned")
+    async def every(
+        self, *, state: LearnedState | None = None, limit: int = 100
+    ) -> Sequence[Learned]:
+        """What was learned, merged, put aside or refused, the newest first."""
+        ...
+
+    @request("POST /api/learned/reflect", seconds=TRIED)
+    async def reflect(self, session_id: SessionId | None = None) -> ReflectionReport:
+        """Read the turns that were not read yet, of one session or of all that are quiet."""
+        ...
+
+    @request("POST /api/learned/curate")
+    async def curate(self) -> ReflectionReport:
+        """Put aside what is unused, outdated or there twice."""
+        ...
+
+    @request("POST /api/learned/{number}/undo")
+    async def undo(self, number: int) -> Learned:
+        """Take back what reflection or the curator did with one thing, within 30 days."""
         ...
 
 

@@ -52,6 +52,16 @@ class TurnRest:
 
 
 @dataclass(frozen=True, slots=True)
+class AcceptedTurn:
+    """A turn that a transaction has written, and what is left to do once that is on disk."""
+
+    turn: Turn
+    news: Sequence[EventEnvelope] = ()
+    next_up: Sequence[Turn] = ()
+    """The turns to be driven now."""
+
+
+@dataclass(frozen=True, slots=True)
 class TurnService:
     """Start, stop, answer, resume and retry an owner's turns."""
 
@@ -98,17 +108,15 @@ class TurnService:
         asked = _digest(session_id, text, model, *more)
         routed = await self._routed(text, terms)
 
-        def work(tx: Transaction) -> tuple[Turn, list[EventEnvelope], list[Turn]]:
+        def work(tx: Transaction) -> AcceptedTurn:
             if key is not None and (known := turns.find(tx, self.owner, key, asked)):
-                return replace(turns.get(tx, known), after=events.first(tx, known) - 1), [], []
-            session = self.session_for(tx, session_id, text, terms)
-            agent, chosen = self._agent(tx, session, terms, routed)
-            running = turns.current(tx, session_id) if terms.steer else None
-            left, first = ([], []) if running else self._leave_waiting(tx, session_id, now)
+                return AcceptedTurn(
+                    replace(turns.get(tx, known), after=events.first(tx, known) - 1)
+                )
             turn = Turn(
                 id=TurnId(new_id("turn", now)),
                 session_id=session_id,
-                number=turns.next_number(tx, session_id, running),
+                number=0,
                 prompt=text,
                 origin=origin,
                 attended=attended,
@@ -116,36 +124,55 @@ class TurnService:
                 model=model,
                 created_at=now,
                 owner=self.owner,
-                mode=terms.mode or session.mode,
                 client_tools=client,
-                steer=running is not None,
-                agent=agent,
             )
-            turn, joined = work_transitions.join(tx, session, turn, terms.mode, self.works)
-            turn = self._keep(tx, turn, terms, asked)
-            accepted = [*_accepted(tx, session, turn, text), *chosen, *joined]
-            told = events.append(tx, session_id, turn.id, accepted, now)
-            return replace(turn, after=told[0].seq - 1), [*left, *told], [*first, turn]
+            accepted = self.accept(tx, turn, terms, routed)
+            if key is not None:
+                turns.keep(tx, self.owner, key, asked, turn.id, now)
+            return accepted
 
         # Whoever leaves in between has sent it: what is on disk must be in line as well.
         return await asyncio.shield(self._begin(work))
 
-    async def _begin(
-        self, work: Callable[[Transaction], tuple[Turn, list[EventEnvelope], list[Turn]]]
-    ) -> Turn:
-        turn, news, next_up = await self.database.write(work)
-        self.hub.publish(news)
-        for each in next_up:
-            await self.driver.submit(each)
-        return turn
+    def accept(
+        self, tx: Transaction, turn: Turn, terms: Terms = _USUAL, routed: Routing | None = None
+    ) -> "AcceptedTurn":
+        """Write a turn and its session, if that is new, in a transaction of somebody else's.
 
-    def _keep(self, tx: Transaction, turn: Turn, terms: Terms, asked: str) -> Turn:
-        """Store a turn, and under which key it was asked for."""
+        The turn has its place, mode and agent afterwards; `begin` what was accepted, once it is on
+        disk.
+        """
+        session_id, now = turn.session_id, turn.created_at
+        session = self.session_for(tx, session_id, turn.prompt, terms)
+        agent, chosen = self._agent(tx, session, terms, routed)
+        running = turns.current(tx, session_id) if terms.steer else None
+        left, first = ([], []) if running else self._leave_waiting(tx, session_id, now)
+        turn = replace(
+            turn,
+            number=turns.next_number(tx, session_id, running),
+            mode=terms.mode or session.mode,
+            steer=running is not None,
+            agent=agent,
+        )
+        text = turn.prompt
+        turn, joined = work_transitions.join(tx, session, turn, terms.mode, self.works)
         turn = turns.accept(tx, turn, terms.pictures)
-        sessions.touch(tx, turn.session_id, turn.created_at)
-        if terms.key is not None:
-            turns.keep(tx, self.owner, terms.key, asked, turn.id, turn.created_at)
-        return turn
+        sessions.touch(tx, session_id, now)
+        accepted = [*_accepted(tx, session, turn, text), *chosen, *joined]
+        told = events.append(tx, session_id, turn.id, accepted, now)
+        turn = replace(turn, after=told[0].seq - 1)
+        return AcceptedTurn(turn, [*left, *told], [*first, turn])
+
+    async def _begin(self, work: Callable[[Transaction], "AcceptedTurn"]) -> Turn:
+        accepted = await self.database.write(work)
+        await self.begin(accepted)
+        return accepted.turn
+
+    async def begin(self, accepted: "AcceptedTurn") -> None:
+        """Tell of a turn that is on disk, and have it driven."""
+        self.hub.publish(accepted.news)
+        for each in accepted.next_up:
+            await self.driver.submit(each)
 
     async def _routed(self, text: str, terms: Terms) -> Routing | None:
         """Which agent a message is for, if that is to be found out; an empty one is for none."""

@@ -11,7 +11,16 @@ from urllib.parse import quote
 
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus
 
-from long_running_agents.api import AgentApi, BudgetApi, RuleApi, SessionApi, TurnApi, WorkApi
+from long_running_agents.api import (
+    AgentApi,
+    BudgetApi,
+    JobApi,
+    LearnedApi,
+    RuleApi,
+    SessionApi,
+    TurnApi,
+    WorkApi,
+)
 from long_running_agents.client import nouns
 from long_running_agents.client.link import PATIENCE, Address, Find, Link
 from long_running_agents.client.nouns import Heard, MemoryClient, NounClient, SkillClient
@@ -267,6 +276,14 @@ class AgentClient(NounClient, AgentApi):
     """Make, publish, route, import and export agents, as the server's own service does."""
 
 
+class JobClient(NounClient, JobApi):
+    """Add, edit, run, pause and resume jobs, as the server's own service does."""
+
+
+class LearnedClient(NounClient, LearnedApi):
+    """Show what was learned, reflect and curate, as the server's own service does."""
+
+
 def _path(session_id: SessionId) -> str:
     return f"/api/sessions/{quote(session_id)}"
 
@@ -308,6 +325,8 @@ class Client:
         self.budgets = BudgetClient.at(link, owner)
         self.works = WorkClient.at(link, owner)
         self.agents = AgentClient.at(link, owner)
+        self.jobs = JobClient.at(link, owner)
+        self.learned = LearnedClient.at(link, owner)
         self.memories = MemoryClient.at(link, owner)
         self.skills = SkillClient.at(link, owner)
 

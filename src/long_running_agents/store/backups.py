@@ -38,10 +38,11 @@ from long_running_agents.store.integrity import (
     copy_database,
     newest_good,
 )
+from long_running_agents.store.job_tables import SCHEMA
 from long_running_agents.store.memory_index import UNMATCHED
 from long_running_agents.store.schema import building, database_path, refuse_unknown
 from long_running_agents.store.sql import enum_fields
-from long_running_agents.store.tables import HEAD, Moment, metadata
+from long_running_agents.store.tables import HEAD, Moment
 
 log = logging.getLogger(__name__)
 
@@ -67,7 +68,7 @@ def back_up(
 
 def _rows_of(counts: Mapping[str, int]) -> int:
     """How many rows there are, without those of indexes."""
-    return sum(counts.get(name, 0) for name in metadata.tables)
+    return sum(counts.get(name, 0) for name in SCHEMA.tables)
 
 
 _DAY, _HOUR, _SOON = 86_400.0, 3_600.0, 60.0
@@ -325,7 +326,7 @@ def _damage(connection: sqlite3.Connection, readers: Mapping[str, RowReader]) ->
     made = re.compile(r"CREATE (?:UNIQUE |VIRTUAL )?(?:TABLE|INDEX) (\w+)")
     named = [name[1] for name in map(made.match, building()) if name]
     found += [f"{name} is not there" for name in named if name not in there]
-    for table in () if found else metadata.sorted_tables:
+    for table in () if found else SCHEMA.sorted_tables:
         rows = _TableReader(connection, table).rows()
         reader = readers.get(table.name)
         if bad := sum(_mended(table, row, reader) != list(row) for row in rows):
@@ -387,8 +388,8 @@ def _salvage(
                 # Then pages that are missing at the end are no reason to stop.
                 damaged.execute("PRAGMA writable_schema = ON")
                 there.update(row[0] for row in damaged.execute("SELECT name FROM sqlite_master"))
-            lost.update(metadata.tables.keys() - there)
-            for table in (each for each in metadata.sorted_tables if each.name in there):
+            lost.update(SCHEMA.tables.keys() - there)
+            for table in (each for each in SCHEMA.sorted_tables if each.name in there):
                 reader, name = _TableReader(damaged, table), table.name
                 marks = ", ".join("?" * len(table.columns))
                 insert = f'INSERT OR IGNORE INTO "{name}" VALUES ({marks})'

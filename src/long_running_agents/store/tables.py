@@ -86,19 +86,23 @@ HEAD = "0100"
 """The newest revision. A test holds it equal to what is in the folder of migrations."""
 
 
-def _table(name: str, *items: SchemaItem, **options: Any) -> Table:
+def table(name: str, *items: SchemaItem, **options: Any) -> Table:
+    """A table of the schema."""
     return Table(name, metadata, *items, **options)
 
 
-def _required(kind: Any, *names: str, default: str | None = None) -> list[Column[Any]]:
+def required(kind: Any, *names: str, default: str | None = None) -> list[Column[Any]]:
+    """Columns that every row has a value in."""
     return [Column(name, kind, nullable=False, server_default=default) for name in names]
 
 
-def _optional(kind: Any, *names: str) -> list[Column[Any]]:
+def optional(kind: Any, *names: str) -> list[Column[Any]]:
+    """Columns that may be null."""
     return [Column(name, kind) for name in names]
 
 
-def _keys(*names: str) -> list[Column[str]]:
+def keys(*names: str) -> list[Column[str]]:
+    """Columns that name a row together."""
     return [Column(name, String, primary_key=True) for name in names]
 
 
@@ -116,25 +120,25 @@ def _reference(
     )
 
 
-_session_column = partial(_reference, "session_id", "sessions")
+session_column = partial(_reference, "session_id", "sessions")
 _turn_column = partial(_reference, "turn_id", "turns")
-_memory_column = partial(_reference, "memory_id", "memories", Integer, primary_key=True)
+memory_column = partial(_reference, "memory_id", "memories", Integer, primary_key=True)
 
 
-sessions = _table(
+sessions = table(
     "sessions",
     Column("id", String, primary_key=True),
     Column("title", Text, nullable=False),
     Column("mode", String, nullable=False),
     Column("model", String),
-    *_required(Moment, "created_at", "updated_at"),
-    *_optional(String, "forked_from", "forked_at"),
+    *required(Moment, "created_at", "updated_at"),
+    *optional(String, "forked_from", "forked_at"),
     Column("owner", String, nullable=False, server_default="me"),
     # Counters, so that the next number is found without looking through the log.
-    *_required(Integer, "last_turn", "last_message", "last_event", "last_task", default="0"),
+    *required(Integer, "last_turn", "last_message", "last_event", "last_task", default="0"),
     # The last message that the model is not shown any more, nor anything in its place; and the
     # last one for which a fold stands because a person wanted it so.
-    *_required(Integer, "cleared", "compacted", default="0"),
+    *required(Integer, "cleared", "compacted", default="0"),
     Column("origin", String, nullable=False, server_default="own"),
     # The agent whose turns these are; null for the home's own.
     Column("agent", String),
@@ -142,22 +146,22 @@ sessions = _table(
     Index("sessions_by_owner", "owner", "updated_at"),
 )
 
-turns = _table(
+turns = table(
     "turns",
     Column("id", String, primary_key=True),
-    _session_column(),
+    session_column(),
     Column("number", Integer, nullable=False),
     Column("prompt", Text, nullable=False),
     Column("origin", String, nullable=False),
     Column("attended", Boolean, nullable=False),
     Column("status", String, nullable=False),
     Column("model", String),
-    *_required(Text, "answer", "error", default=""),
-    *_required(Integer, "steps", "tool_calls", default="0"),
-    *_required(BigInteger, "input_tokens", "output_tokens", default="0"),
+    *required(Text, "answer", "error", default=""),
+    *required(Integer, "steps", "tool_calls", default="0"),
+    *required(BigInteger, "input_tokens", "output_tokens", default="0"),
     Column("cost", Dollars, nullable=False, server_default="0"),
     Column("seconds", Float, nullable=False, server_default="0"),
-    *_required(Integer, "renewals", "attempts", default="0"),
+    *required(Integer, "renewals", "attempts", default="0"),
     Column("created_at", Moment, nullable=False),
     Column("ended_at", Moment),
     Column("owner", String, nullable=False, server_default="me"),
@@ -176,17 +180,17 @@ turns = _table(
     Index("turns_by_agent", "owner", "agent", "created_at"),
 )
 
-pictures = _table(
+pictures = table(
     "pictures",
-    _session_column(primary_key=True),
+    session_column(primary_key=True),
     # What it holds, in short: the same picture is kept once in a session.
     Column("id", String, primary_key=True),
     Column("data", LargeBinary, nullable=False),
 )
 
-messages = _table(
+messages = table(
     "messages",
-    _session_column(primary_key=True),
+    session_column(primary_key=True),
     Column("seq", Integer, primary_key=True),
     _turn_column(),
     Column("step", Integer, nullable=False),
@@ -196,9 +200,9 @@ messages = _table(
     Index("messages_by_turn", "turn_id"),
 )
 
-events = _table(
+events = table(
     "events",
-    _session_column(primary_key=True),
+    session_column(primary_key=True),
     Column("seq", Integer, primary_key=True),
     _turn_column(nullable=True),
     Column("type", String, nullable=False),
@@ -208,27 +212,27 @@ events = _table(
     Index("events_by_time", "at"),
 )
 
-tool_calls = _table(
+tool_calls = table(
     "tool_calls",
     _turn_column(primary_key=True),
     Column("call_id", String, primary_key=True),
-    _session_column(),
-    *_required(Integer, "step", "position"),
+    session_column(),
+    *required(Integer, "step", "position"),
     Column("tool", String, nullable=False),
     Column("args", Text, nullable=False),
-    *_required(String, "effect", "state"),
+    *required(String, "effect", "state"),
     Column("result", Text),
-    *_optional(Moment, "started_at", "ended_at"),
+    *optional(Moment, "started_at", "ended_at"),
     Index("tool_calls_by_session", "session_id", "state"),
 )
 
-approvals = _table(
+approvals = table(
     "approvals",
     Column("id", String, primary_key=True),
-    _session_column(),
+    session_column(),
     _turn_column(),
-    *_required(String, "call_id", "tool"),
-    *_required(Text, "args", "question"),
+    *required(String, "call_id", "tool"),
+    *required(Text, "args", "question"),
     Column("state", String, nullable=False),
     Column("reason", Text, nullable=False, server_default=""),
     Column("asked_at", Moment, nullable=False),
@@ -240,11 +244,11 @@ approvals = _table(
     Index("approvals_by_session", "session_id", "state"),
 )
 
-grants = _table(
+grants = table(
     "grants",
     Column("id", String, primary_key=True),
     Column("owner", String, nullable=False),
-    _session_column(nullable=True),
+    session_column(nullable=True),
     Column("tool", String, nullable=False),
     Column("scope", Text, nullable=False),
     Column("created_at", Moment, nullable=False),
@@ -253,31 +257,31 @@ grants = _table(
     Index("grants_by_owner", "owner"),
 )
 
-taints = _table(
+taints = table(
     "taints",
     _turn_column(primary_key=True),
     Column("call_id", String, primary_key=True),
     Column("source", Text, primary_key=True),
-    _session_column(),
+    session_column(),
     Column("at", Moment, nullable=False),
     Index("taints_by_session", "session_id"),
 )
 
-file_origins = _table(
+file_origins = table(
     "file_origins",
     Column("owner", String, primary_key=True),
     # Of the content: a copy is as foreign, and what a person has changed is theirs.
     Column("digest", String, primary_key=True),
-    *_required(Text, "path", "source"),
+    *required(Text, "path", "source"),
 )
 
-decisions = _table(
+decisions = table(
     "decisions",
     Column("id", Integer, primary_key=True, autoincrement=True),
     Column("at", Moment, nullable=False),
     Column("owner", String, nullable=False),
     # No foreign keys: that something was decided stays known when a session is deleted.
-    *_required(String, "session_id", "turn_id", "call_id", "tool"),
+    *required(String, "session_id", "turn_id", "call_id", "tool"),
     Column("args", Text, nullable=False),
     Column("decision", String, nullable=False),
     Column("why", Text, nullable=False),
@@ -285,15 +289,15 @@ decisions = _table(
     Index("decisions_by_session", "session_id"),
 )
 
-usage = _table(
+usage = table(
     "usage",
     Column("id", Integer, primary_key=True, autoincrement=True),
     # No foreign keys: what was spent stays spent when a session is deleted.
-    *_required(String, "session_id", "turn_id"),
+    *required(String, "session_id", "turn_id"),
     Column("step", Integer, nullable=False),
     Column("model", String, nullable=False),
-    *_required(BigInteger, "input_tokens", "output_tokens", "cache_read_tokens"),
-    *_required(BigInteger, "cache_write_tokens"),
+    *required(BigInteger, "input_tokens", "output_tokens", "cache_read_tokens"),
+    *required(BigInteger, "cache_write_tokens"),
     Column("cost", Dollars),
     Column("estimated", Boolean, nullable=False),
     Column("seconds", Float, nullable=False, server_default="0"),
@@ -306,27 +310,27 @@ usage = _table(
 )
 
 # What is reserved for requests under way, and what limits were raised by.
-holds = _table(
+holds = table(
     "holds",
-    *_keys("id"),
-    *_required(String, "owner", "session_id", "model"),
-    *_required(BigInteger, "input_tokens", "output_tokens"),
+    *keys("id"),
+    *required(String, "owner", "session_id", "model"),
+    *required(BigInteger, "input_tokens", "output_tokens"),
     Column("input_cost", Dollars),
     Column("output_cost", Dollars, nullable=False),
     Column("at", Moment, nullable=False),
 )
 
-raises = _table(
+raises = table(
     "raises",
-    *_keys("owner", "scope", "key"),
-    *_required(BigInteger, "steps", "tokens", default="0"),
+    *keys("owner", "scope", "key"),
+    *required(BigInteger, "steps", "tokens", default="0"),
     Column("cost", Dollars, nullable=False, server_default="0"),
     Column("seconds", Float, nullable=False, server_default="0"),
 )
 
-tasks = _table(
+tasks = table(
     "tasks",
-    _session_column(primary_key=True),
+    session_column(primary_key=True),
     Column("number", Integer, primary_key=True),
     Column("title", Text, nullable=False),
     Column("description", Text, nullable=False, server_default=""),
@@ -335,9 +339,9 @@ tasks = _table(
     Column("result", Text, nullable=False, server_default=""),
     # The call that made the task: the same call never makes it twice.
     Column("made_by", String),
-    *_required(Moment, "created_at", "updated_at"),
+    *required(Moment, "created_at", "updated_at"),
     # As JSON, these and the criterion.
-    *_required(Text, "depends_on", "notes", default="[]"),
+    *required(Text, "depends_on", "notes", default="[]"),
     Column("scope", Text, nullable=False, server_default="{}"),
     Column("criterion", Text),
     Column("estimate", Integer),
@@ -346,23 +350,23 @@ tasks = _table(
     UniqueConstraint("session_id", "made_by"),
 )
 
-works = _table(
+works = table(
     "works",
     Column("id", String, primary_key=True),
-    _session_column(),
+    session_column(),
     Column("owner", String, nullable=False),
-    *_required(Text, "goal", "note"),
-    *_required(String, "phase", "policy", "progress"),
+    *required(Text, "goal", "note"),
+    *required(String, "phase", "policy", "progress"),
     Column("pause", String),
     Column("scope", Text, nullable=False),
     # What all its turns may use together.
-    *_optional(BigInteger, "steps", "tokens"),
+    *optional(BigInteger, "steps", "tokens"),
     Column("cost", Dollars),
     Column("seconds", Float),
     Column("attended", Boolean, nullable=False),
-    *_required(Integer, "plan_version", "turns", "rounds", "nudges"),
-    *_required(Integer, "alerts", "alerted", "looked", "replan"),
-    *_required(Moment, "created_at", "updated_at"),
+    *required(Integer, "plan_version", "turns", "rounds", "nudges"),
+    *required(Integer, "alerts", "alerted", "looked", "replan"),
+    *required(Moment, "created_at", "updated_at"),
     Column("ended_at", Moment),
     Index("works_by_session", "session_id"),
     Index("works_by_owner", "owner", "updated_at"),
@@ -370,23 +374,23 @@ works = _table(
 
 _work_column = partial(_reference, "work_id", "works", primary_key=True)
 
-plans = _table(
+plans = table(
     "plans",
     _work_column(),
     Column("number", Integer, primary_key=True, autoincrement=False),
     Column("version", Integer, nullable=False),
-    *_required(String, "state", "by"),
+    *required(String, "state", "by"),
     # The tasks, or the patch that is proposed, and the digests of what must not change: JSON.
-    *_required(Text, "tasks", "reason", "frozen"),
+    *required(Text, "tasks", "reason", "frozen"),
     Column("at", Moment, nullable=False),
 )
 
-evidence = _table(
+evidence = table(
     "evidence",
     _work_column(),
     Column("number", Integer, primary_key=True, autoincrement=False),
-    *_required(Integer, "task", "turn", "step"),
-    *_required(String, "kind", "state", "by"),
+    *required(Integer, "task", "turn", "step"),
+    *required(String, "kind", "state", "by"),
     Column("proof", Text, nullable=False),
     # What it was looked for: the same call never finds it twice.
     Column("cause", String, nullable=False),
@@ -394,13 +398,13 @@ evidence = _table(
     UniqueConstraint("work_id", "task", "cause"),
 )
 
-agents = _table(
+agents = table(
     "agents",
-    *_keys("owner", "name"),
+    *keys("owner", "name"),
     Column("version", Integer, primary_key=True, autoincrement=False),
-    *_required(String, "stage", "digest", "origin"),
+    *required(String, "stage", "digest", "origin"),
     # What it is, and what an import left out, as JSON.
-    *_required(Text, "body", "warnings"),
+    *required(Text, "body", "warnings"),
     # Grows with every change of an owner's agents: an index of them is known to be old.
     Column("revision", Integer, nullable=False),
     Column("created_at", Moment, nullable=False),
@@ -408,20 +412,20 @@ agents = _table(
     Index("agents_by_revision", "owner", "revision"),
 )
 
-agent_examples = _table(
+agent_examples = table(
     "agent_examples",
     # What people said and for which agent it was: versions never change, and these are learned.
-    *_keys("owner", "agent", "text"),
+    *keys("owner", "agent", "text"),
     Column("at", Moment, nullable=False),
 )
 
-delegations = _table(
+delegations = table(
     "delegations",
     # The delegate's turn; its id is made of the parent's turn, the call and the place.
     _turn_column(primary_key=True),
     _reference("parent_id", "turns"),
     Column("call_id", String, nullable=False),
-    *_required(Integer, "place", "depth", "parallel"),
+    *required(Integer, "place", "depth", "parallel"),
     Column("background", Boolean, nullable=False),
     # What it did, as JSON; null until it has ended.
     Column("receipt", Text),
@@ -430,18 +434,18 @@ delegations = _table(
     UniqueConstraint("parent_id", "call_id", "place"),
 )
 
-rules = _table(
+rules = table(
     "rules",
     Column("id", Integer, primary_key=True, autoincrement=True),
     Column("owner", String, nullable=False),
     # Null for a rule that holds in all of an owner's sessions.
-    _session_column(nullable=True),
+    session_column(nullable=True),
     # No foreign key: an owner's rule outlives the session it was said in.
     Column("turn_id", String),
     Column("text", Text, nullable=False),
-    *_required(String, "scope", "state", "source"),
+    *required(String, "scope", "state", "source"),
     Column("created_at", Moment, nullable=False),
-    *_optional(Moment, "pinned_at", "ended_at"),
+    *optional(Moment, "pinned_at", "ended_at"),
     # What the gate enforces of it, as JSON.
     Column("enforced", Text, nullable=False, server_default="[]"),
     Index("rules_by_session", "session_id"),
@@ -450,46 +454,46 @@ rules = _table(
     sqlite_autoincrement=True,
 )
 
-folds = _table(
+folds = table(
     "folds",
-    _session_column(primary_key=True),
+    session_column(primary_key=True),
     Column("first", Integer, primary_key=True),
-    *_required(Integer, "last", "tokens", "steps"),
-    *_required(Text, "text", "faults"),
-    *_required(String, "digest", "model"),
+    *required(Integer, "last", "tokens", "steps"),
+    *required(Text, "text", "faults"),
+    *required(String, "digest", "model"),
     Column("cost", Dollars),
     Column("created_at", Moment, nullable=False),
 )
 
-model_cards = _table(
+model_cards = table(
     "model_cards",
-    *_keys("endpoint", "model"),
-    *_required(Boolean, "native_tools", "text_tools", "streaming", "streamed_calls", "usage"),
+    *keys("endpoint", "model"),
+    *required(Boolean, "native_tools", "text_tools", "streaming", "streamed_calls", "usage"),
     Column("context_window", Integer),
     Column("cuts_silently", Boolean, nullable=False),
     Column("checked_at", Moment, nullable=False),
 )
 
-model_lacks = _table(
+model_lacks = table(
     "model_lacks",
-    *_keys("endpoint", "model", "what"),
+    *keys("endpoint", "model", "what"),
     Column("learned_at", Moment, nullable=False),
 )
 
-tokens = _table(
+tokens = table(
     "tokens",
     Column("id", String, primary_key=True),
-    *_required(String, "owner", "name"),
+    *required(String, "owner", "name"),
     # Of the token, which nobody but its bearer knows.
     Column("digest", String, nullable=False, unique=True),
     Column("scopes", String, nullable=False),
     Column("created_at", Moment, nullable=False),
-    *_optional(Moment, "used_at", "expires_at", "revoked_at"),
+    *optional(Moment, "used_at", "expires_at", "revoked_at"),
 )
 
-requests = _table(
+requests = table(
     "requests",
-    *_keys("owner", "key"),
+    *keys("owner", "key"),
     # Of the request, so that a key is not used for another one.
     Column("digest", String, nullable=False),
     _turn_column(),
@@ -497,77 +501,77 @@ requests = _table(
     Index("requests_by_time", "at"),
 )
 
-conversations = _table(
+conversations = table(
     "conversations",
     Column("owner", String, primary_key=True),
     # Of everything that was said so far, as a client tells it.
     Column("digest", String, primary_key=True),
-    _session_column(),
+    session_column(),
     _turn_column(),
     Column("at", Moment, nullable=False),
 )
 
-audit = _table(
+audit = table(
     "audit",
     Column("id", Integer, primary_key=True, autoincrement=True),
     Column("at", Moment, nullable=False),
-    *_required(String, "actor", "action", "subject"),
+    *required(String, "actor", "action", "subject"),
     Column("detail", Text, nullable=False, server_default=""),
 )
 
 
-skills = _table(
+skills = table(
     "skills",
-    *_keys("owner", "name"),
+    *keys("owner", "name"),
     Column("kind", String, nullable=False),
     Column("enabled", Boolean, nullable=False),
     # The one in use; null while none was approved.
     Column("version", Integer),
-    *_required(Moment, "created_at", "updated_at"),
-    *_required(Integer, "calls", "failures", "failures_in_a_row", default="0"),
+    *required(Moment, "created_at", "updated_at"),
+    *required(Integer, "calls", "failures", "failures_in_a_row", default="0"),
     Column("used_at", Moment),
     Column("note", Text, nullable=False, server_default=""),
 )
 
-skill_versions = _table(
+skill_versions = table(
     "skill_versions",
-    *_keys("owner", "name"),
+    *keys("owner", "name"),
     Column("number", Integer, primary_key=True),
-    *_required(String, "kind", "digest"),
+    *required(String, "kind", "digest"),
     Column("source", Text, nullable=False),
     # What a version is beside its source, as JSON: interface, limits, examples, files, trial …
-    *_required(Text, "about", "description"),
+    *required(Text, "about", "description"),
     Column("created_at", Moment, nullable=False),
     Column("standing", String, nullable=False),
     Column("decided_by", String, nullable=False, server_default=""),
     Column("decided_at", Moment),
     # The call that proposed it. No foreign key: a skill outlives the session it came from.
-    *_optional(String, "turn_id", "call_id"),
+    *optional(String, "turn_id", "call_id"),
     ForeignKeyConstraint(["owner", "name"], ["skills.owner", "skills.name"], ondelete="CASCADE"),
     Index("skill_versions_by_call", "turn_id", "call_id"),
 )
 
-skill_problems = _table(
+skill_problems = table(
     "skill_problems",
-    *_keys("owner", "path"),
+    *keys("owner", "path"),
     Column("digest", String, nullable=False),
     Column("error", Text, nullable=False),
     Column("seen_at", Moment, nullable=False),
 )
 
 
-memories = _table(
+memories = table(
     "memories",
     # Never used twice: what was forgotten must not come back under its number as something else.
     Column("id", Integer, primary_key=True, autoincrement=True),
-    *_required(String, "owner", "kind", "scope", "trust", "actor", "source"),
+    *required(String, "owner", "kind", "scope", "trust", "actor", "source"),
     Column("content", Text, nullable=False),
     Column("digest", String, nullable=False),
     # No foreign keys: a memory outlives the session it was heard in.
-    *_optional(String, "agent", "session_id", "turn_id"),
+    *optional(String, "agent", "session_id", "turn_id"),
     Column("previous_id", Integer),
-    *_required(Moment, "event_at", "recorded_at"),
-    *_optional(Moment, "valid_to", "expires_at"),
+    *required(Moment, "event_at", "recorded_at"),
+    *optional(Moment, "valid_to", "expires_at"),
     Column("superseded_by", Integer),
     Column("seen", Integer, nullable=False, server_default="1"),
     Column("enabled", Boolean, nullable=False, server_default="1"),
@@ -585,43 +589,43 @@ _ENDED = memories.c.valid_to.is_not(None)
 Index("memories_ended", memories.c.owner, memories.c.kind, sqlite_where=_ENDED)
 
 
-memory_links = _table(
+memory_links = table(
     "memory_links",
-    _memory_column(),
+    memory_column(),
     _reference("derived_from", "memories", Integer, primary_key=True),
     Index("memory_links_by_origin", "derived_from"),
 )
 
-memory_vectors = _table(
+memory_vectors = table(
     "memory_vectors",
     _reference("space", "memory_spaces", Integer, primary_key=True),
-    _memory_column(),
+    memory_column(),
     # Half-precision floats, one after another.
     Column("vector", LargeBinary, nullable=False),
     Index("memory_vectors_by_memory", "memory_id"),
 )
 
-memory_spaces = _table(
+memory_spaces = table(
     "memory_spaces",
     Column("id", Integer, primary_key=True, autoincrement=True),
     Column("name", String, nullable=False, unique=True),
     Column("dimensions", Integer, nullable=False),
 )
 
-memory_names = _table(
+memory_names = table(
     "memory_names",
     Column("code", Integer, primary_key=True, autoincrement=True),
     Column("name", String, nullable=False, unique=True),
 )
 
-memory_entries = _table(
+memory_entries = table(
     "memory_entries",
-    _memory_column(),
+    memory_column(),
     # What ranking needs of a memory, packed: see memory_entries.py.
     Column("entry", LargeBinary, nullable=False),
 )
 
-memory_changes = _table(
+memory_changes = table(
     "memory_changes",
     Column("revision", Integer, primary_key=True, autoincrement=True),
     # No foreign key: a memory that is gone is a change too.
@@ -629,17 +633,17 @@ memory_changes = _table(
     sqlite_autoincrement=True,
 )
 
-memory_trash = _table(
+memory_trash = table(
     "memory_trash",
     Column("batch", String, primary_key=True),
     Column("memory_id", Integer, primary_key=True, autoincrement=False),
     Column("owner", String, nullable=False),
     Column("body", Text, nullable=False),
-    *_required(Moment, "forgotten_at", "until"),
+    *required(Moment, "forgotten_at", "until"),
     Index("memory_trash_by_end", "until"),
 )
 
-memory_turns = _table(
+memory_turns = table(
     "memory_turns",
     # Turns that are remembered already, so that one whose memory was forgotten is not read again.
     _turn_column(primary_key=True),

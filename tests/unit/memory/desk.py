@@ -13,7 +13,7 @@ from long_running_agents.domain.memory import MemoryDraft, MemoryKind, Query, Se
 from long_running_agents.domain.turn import Turn, TurnOrigin, TurnStatus
 from long_running_agents.memory.service import MemoryService
 from long_running_agents.store import memory_index
-from long_running_agents.store.tables import metadata
+from long_running_agents.store.job_tables import SCHEMA
 from long_running_agents.testing import FrozenClock
 
 NOON = datetime(2026, 1, 5, 12, 0, tzinfo=UTC)
@@ -81,7 +81,7 @@ async def everything(memories):
     """Every row of every table of the database, shadow tables included, as one text."""
 
     def read(tx):
-        tables = [table.name for table in metadata.sorted_tables]
+        tables = [table.name for table in SCHEMA.sorted_tables]
         return "\n".join(
             # Bytes as they are: words and names are found in them all the same.
             str([bytes(v).decode("latin-1") if isinstance(v, bytes) else v for v in row])

@@ -5,15 +5,16 @@ import tempfile
 from pathlib import Path
 
 from long_running_agents.domain.redaction import Redactor
-from long_running_agents.store import schema, tables
+from long_running_agents.store import schema
 from long_running_agents.store.database import Database
+from long_running_agents.store.job_tables import SCHEMA
 
 
 def created(path):
     """Make a database of the tables themselves."""
     database = Database(path, redact=Redactor())
     with database.engine.begin() as connection:
-        tables.metadata.create_all(connection)
+        SCHEMA.create_all(connection)
     database.engine.dispose()
 
 

@@ -10,8 +10,8 @@ from long_running_agents.domain.context_window import HistoryWindow
 from long_running_agents.domain.redaction import Redactor
 from long_running_agents.store import messages, sql
 from long_running_agents.store.database import Transaction
+from long_running_agents.store.job_tables import SCHEMA
 from long_running_agents.store.tables import messages as message_table
-from long_running_agents.store.tables import metadata
 
 pytestmark = pytest.mark.anyio
 
@@ -71,7 +71,7 @@ async def test_a_single_turn_longer_than_the_window_is_shown_whole(database):
 )
 def test_a_window_always_begins_with_a_turn_and_ends_with_the_log(steps, size):
     engine = create_engine("sqlite://")
-    metadata.create_all(engine)
+    SCHEMA.create_all(engine)
     with engine.begin() as connection:
         tx = Transaction(connection, Redactor())
         add_session(tx)

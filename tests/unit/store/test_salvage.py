@@ -28,7 +28,7 @@ async def path(tmp_path):
 
 def rows(path):
     with closing(sqlite3.connect(path)) as connection:
-        tables = [name for name in backups.metadata.tables if name != "memory_words"]
+        tables = [name for name in backups.SCHEMA.tables if name != "memory_words"]
         return {name: connection.execute(f'SELECT * FROM "{name}"').fetchall() for name in tables}
 
 

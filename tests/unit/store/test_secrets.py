@@ -32,8 +32,8 @@ from long_running_agents.store import (
     tasks,
     turns,
 )
+from long_running_agents.store.job_tables import SCHEMA
 from long_running_agents.store.messages import StoredMessage
-from long_running_agents.store.tables import metadata
 
 pytestmark = pytest.mark.anyio
 
@@ -102,7 +102,7 @@ def everything(tx):
         f"{table.name}.{column.name}": [
             row[0] for row in tx.execute(table.select().with_only_columns(column))
         ]
-        for table in metadata.sorted_tables
+        for table in SCHEMA.sorted_tables
         for column in table.columns
     }
 

@@ -15,7 +15,7 @@ from long_running_agents.domain.budget import Usage
 from long_running_agents.domain.events import TextWritten
 from long_running_agents.errors import NotFound
 from long_running_agents.store import events, messages, sessions, tasks, turns, usage
-from long_running_agents.store.tables import metadata
+from long_running_agents.store.job_tables import SCHEMA
 
 pytestmark = pytest.mark.anyio
 
@@ -133,7 +133,7 @@ async def test_deleting_a_session_takes_everything_but_what_it_cost(database):
     def left(tx):
         return {
             table.name: tx.execute(table.select().where(table.c.session_id == SESSION)).fetchall()
-            for table in metadata.sorted_tables
+            for table in SCHEMA.sorted_tables
             if "session_id" in table.c
         }
 

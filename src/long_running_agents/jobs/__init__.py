@@ -1,0 +1,1 @@
+"""Jobs: the scheduler, watches, notices, reflection on finished turns, and the curator."""
