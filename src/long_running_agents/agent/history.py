@@ -10,6 +10,7 @@ from pydantic_ai.messages import (
     ModelRequestPart,
     ModelResponse,
     ModelResponsePart,
+    SystemPromptPart,
     TextPart,
     ToolCallPart,
     ToolReturnPart,
@@ -74,7 +75,7 @@ def forms_of(message: ModelMessage, longest: int) -> MessageForms:
         role_of(message),
         whole=estimate_tokens(weigh(whole)),
         aside=estimate_tokens(weigh(aside)),
-        line=estimate_tokens(weight(_line(message)) + 2),
+        line=estimate_tokens(weight(_line(message)) + weight(_told([message])) + 2),
     )
     return MessageForms(message, whole, aside, item)
 
@@ -156,7 +157,8 @@ def _digest(messages: Sequence[ModelMessage], longest: int) -> str:
             lines.append(f"- {_line(message)}")
         elif lines:
             lines[-1] += _line(message)
-    left = longest - len(_DIGEST) - len(_DIGEST_END) - _DIGEST_FRAME
+    told = _told(messages)
+    left = longest - len(_DIGEST) - len(_DIGEST_END) - _DIGEST_FRAME - weight(told)
     kept: list[str] = []
     for line in reversed(lines):
         left -= weight(line) + 1
@@ -165,7 +167,13 @@ def _digest(messages: Sequence[ModelMessage], longest: int) -> str:
         kept.append(line)
     missing = len(lines) - len(kept)
     head = _DIGEST.format(missing=f"; {missing} earlier ones are left out" if missing else "")
-    return "\n".join([head, *reversed(kept), _DIGEST_END])
+    return "\n".join([head, *reversed(kept), *filter(None, [told]), _DIGEST_END])
+
+
+def _told(messages: Sequence[ModelMessage]) -> str:
+    """What the program says in messages, which still holds when these are folded."""
+    parts = [part for message in messages for part in message.parts]
+    return "\n\n".join(part.content for part in parts if isinstance(part, SystemPromptPart))
 
 
 def _line(message: ModelMessage) -> str:

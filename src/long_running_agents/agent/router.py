@@ -288,13 +288,13 @@ class Router:
 
     async def _ask(self, owner: str, text: str, index: AgentIndex, routing: Routing) -> str:
         """What a model answers that is asked to choose; nothing if there is none that could."""
-        about = {spec.label: spec.description for spec in index.specs}
-        shown = [(each.agent, about[each.agent]) for each in routing.candidates]
-        told, words = question(text[:_LONGEST], shown)
         try:
             # A small model chooses worse than the words do.
             if self.side is None or small(self.side.models.choices(None)[0].name):
                 return ""
+            about = {spec.label: spec.description for spec in index.specs}
+            shown = [(each.agent, about[each.agent]) for each in routing.candidates]
+            told, words = question(text[:_LONGEST], shown)
             request = SideRequest(instructions=told, words=words, most=_ANSWER)
             return (await self.side.run(owner, request)).text
         except LraError as error:

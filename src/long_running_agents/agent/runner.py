@@ -32,6 +32,7 @@ from long_running_agents.agent.model_request import (
 )
 from long_running_agents.agent.recorder import SessionState, TurnRecorder
 from long_running_agents.agent.run_settings import (
+    FolderWords,
     NextRequest,
     RunSettings,
     Section,
@@ -149,7 +150,10 @@ class TurnRunner:
         if state.bounds.memory:
             recollection = await self._recalled(turn, choices, seen=seen, new=new)
         settings = replace(self.settings, rules=self._rules(state))
-        run = _Run(recorder, window, recollection, settings, self.clock, self._prices, client)
+        words = FolderWords(recorder, told, self._estimates.of(choices()[0]).holds)
+        run = _Run(
+            recorder, window, recollection, words, settings, self.clock, self._prices, client
+        )
         run.sections, run.state = told, state
         if self.observers.present:
             run.stack = run.watched(self.observers)
@@ -362,15 +366,15 @@ class TurnRunner:
             history, prompt, output = run.output_form.repair(history, wrong), None, None
 
     def _step_loop(self, run: "_Run") -> "StepLoop":
-        turn = run.recorder.turn
+        turn, choices = run.recorder.turn, run.streaming.choices
+        deps = self._work_deps(run.recorder, run.gate, choices, run.state.bounds.folder)
+        run.words.deps = deps
         return StepLoop(
-            choices=run.streaming.choices,
+            choices=choices,
             toolbox=Toolbox(
                 self._offered(turn, run.state, run.recorder.work, run.client), self._known
             ),
-            deps=self._work_deps(
-                run.recorder, run.gate, run.streaming.choices, run.state.bounds.folder
-            ),
+            deps=deps,
             settings=sampled(self.settings.model, run.state.agent),
             instructions=run.instructions,
             stack=run.stack,
@@ -386,12 +390,14 @@ class _Run:
         recorder: TurnRecorder,
         window: ContextWindow,
         recollection: Recollection,
+        words: FolderWords,
         settings: RunSettings,
         clock: Clock,
         prices: PriceList,
         client: ClientRequest,
     ) -> None:
         self.client = client
+        self.words = words
         self.sections: Sequence[Section] = ()
         self.state = SessionState()
         self.recorder = recorder
@@ -408,6 +414,7 @@ class _Run:
             gate=gate,
             ledger=Ledger(recorder, self.streaming, prices, gate, client.names),
             recall=recollection,
+            project=words,
             context_window=window,
             work=None if recorder.work is None else WorkGuard(recorder),
             budget=BudgetGuard(recorder),

@@ -51,6 +51,8 @@ class TurnMiddleware:
     """Writes requests and calls down; it has the gate judge each call when the model makes it."""
     recall: Middleware
     """Adds what is remembered to a request, before that is measured."""
+    project: Middleware
+    """Adds what folders say of themselves that the turn has touched."""
     structured_output: Middleware
     """Asks for the form that the client wants."""
     pictures: Middleware
