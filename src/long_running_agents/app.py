@@ -37,7 +37,10 @@ from long_running_agents.domain.session import Mode
 from long_running_agents.domain.turn import Turn
 from long_running_agents.engine.local import LocalEngine
 from long_running_agents.errors import ConfigError, NotConfigured
-from long_running_agents.home import Home, archives_of
+from long_running_agents.home import Home, agent_folder, archives_of
+from long_running_agents.jobs.cron_file import CRON_FILE, CronFile
+from long_running_agents.jobs.scheduler import Scheduler
+from long_running_agents.jobs.service import JobService, local_zone
 from long_running_agents.mcp.servers import McpServers
 from long_running_agents.memory.embedding.remote import RemoteEmbedder
 from long_running_agents.memory.factory import memories_of, mirrors_of, open_memories
@@ -91,6 +94,8 @@ class App:
     """The agents of all owners."""
     workshop: SkillSetup | None
     """Where skills are made and kept; None when they are switched off."""
+    jobs: JobService
+    """The jobs of the owner in the settings; its scheduler fires those of all, once it is open."""
 
     @property
     def rules(self) -> RuleService:
@@ -179,6 +184,7 @@ async def open_app(
             app.observers.attend(tracing)
         engine = LocalEngine({WORK: app.driver.run}, clock)
         closing.push_async_callback(engine.close)
+        closing.callback(app.jobs.scheduler.close)
         closing.callback(app.driver.close)
         closing.push_async_callback(app.compactor.close)
         app.compactor.open()
@@ -278,9 +284,9 @@ def _assemble(
 ) -> App:
     """Put the rooms together, each with what it needs."""
     database, clock, hub, remembering = parts.database, parts.clock, parts.hub, parts.remembering
-    observers = Observers()
+    owner = loaded.settings.owner
+    observers, chosen = Observers(), SessionModels()
     hub.attend(observers.on_event)
-    chosen = SessionModels()
     compactor = _compactor(loaded, parts, models, settings)
     registry = _registry(loaded.settings, parts, compactor)
     runner = TurnRunner(
@@ -307,17 +313,16 @@ def _assemble(
         observers=observers,
     )
     runner.delegations = Delegations(database, hub, clock, registry, driver.submit)
+    turns = _turns(loaded.settings, parts, driver, registry)
     return App(
         loaded=loaded,
         home=Home(loaded.home),
         database=database,
         sessions=SessionService(
-            database, clock, loaded.settings.owner, hub.publish, chosen.switch, compactor.archive
+            database, clock, owner, hub.publish, chosen.switch, compactor.archive
         ),
-        turns=_turns(loaded.settings, parts, driver, registry),
-        contexts=ContextService(
-            database, clock, runner, models, driver.view, compactor, loaded.settings.owner
-        ),
+        turns=turns,
+        contexts=ContextService(database, clock, runner, models, driver.view, compactor, owner),
         driver=driver,
         compactor=compactor,
         hands=parts.hands,
@@ -327,6 +332,19 @@ def _assemble(
         remembered=_at_once if remembering is None else remembering.done,
         registry=registry,
         workshop=parts.workshop,
+        jobs=_jobs(loaded, turns, models, compactor.asked.book),
+    )
+
+
+def _jobs(
+    loaded: LoadedSettings, turns: TurnService, models: ModelSource, book: BudgetBook
+) -> JobService:
+    owner = loaded.settings.owner
+    return JobService(
+        Scheduler(turns.database, turns, models, book, owner),
+        loaded.settings.jobs.timezone or local_zone(loaded.variables),
+        CronFile(agent_folder(loaded, owner) / CRON_FILE),
+        owner,
     )
 
 

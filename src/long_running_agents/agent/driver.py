@@ -24,13 +24,14 @@ from long_running_agents.agent.settle import (
     status_of,
 )
 from long_running_agents.agent.work_transitions import mirror
+from long_running_agents.domain.budget import Limits
 from long_running_agents.domain.context_window import HistoryWindow
 from long_running_agents.domain.events import EventEnvelope, TurnResumed
 from long_running_agents.domain.ids import SessionId, TurnId
 from long_running_agents.domain.ports import Clock, Engine
 from long_running_agents.domain.session import Session
 from long_running_agents.domain.stuck import WorkTrace
-from long_running_agents.domain.turn import Turn, TurnStatus
+from long_running_agents.domain.turn import Turn, TurnOrigin, TurnStatus
 from long_running_agents.errors import Busy, CorruptData, LraError, StorageFailed
 from long_running_agents.models.factory import ModelSource
 from long_running_agents.observe import logs
@@ -40,6 +41,7 @@ from long_running_agents.store import (
     delegations,
     events,
     folds,
+    jobs,
     messages,
     rules,
     sessions,
@@ -176,6 +178,10 @@ def _of_work(tx: Transaction, turn: Turn, state: SessionState) -> SessionState:
         ),
         budget=replace(node, spent=others),
     )
+
+
+def _job_limits(tx: Transaction, turn: Turn) -> Limits:
+    return jobs.limits_of(tx, turn.id) if turn.origin is TurnOrigin.JOB else Limits()
 
 
 class TurnDriver:
@@ -432,6 +438,7 @@ class TurnDriver:
                     rules=rules.standing(tx, turn.session_id),
                     steers=turns.steering(tx, turn.session_id),
                     lineage=delegation.lineage(tx, turn),
+                    limits=_job_limits(tx, turn),
                 ),
             ),
         )

@@ -98,6 +98,8 @@ class SessionState:
     """What the work has done, all of it."""
     budget: BudgetNode | None = None
     """What the work may use, and what its other turns have used."""
+    limits: Limits = field(default_factory=Limits)
+    """What the run of a job may use, if the turn is one."""
     lineage: Sequence[tuple[Turn, AgentSpec | None]] = ()
     """The turn and those it is done for, the nearest first, each with its agent; empty for a turn
     of the home's own agent that works for nobody and has no delegates."""

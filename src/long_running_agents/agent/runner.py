@@ -174,7 +174,7 @@ class TurnRunner:
             clock=self.clock,
             state=state,
             book=self.book,
-            limits=self._limits(turn, state.agent),
+            limits=least(self._limits(turn, state.agent), state.limits),
             patience=self.settings.patience,
         )
         recorder.account.above = self._above(state)

@@ -168,11 +168,11 @@ class TurnService:
         await self.begin(accepted)
         return accepted.turn
 
-    async def begin(self, accepted: "AcceptedTurn") -> None:
-        """Tell of a turn that is on disk, and have it driven."""
+    async def begin(self, accepted: "AcceptedTurn", *, delay: float = 0.0) -> None:
+        """Tell of a turn that is on disk, and have it driven, at once or after some seconds."""
         self.hub.publish(accepted.news)
         for each in accepted.next_up:
-            await self.driver.submit(each)
+            await self.driver.submit(each, delay)
 
     async def _routed(self, text: str, terms: Terms) -> Routing | None:
         """Which agent a message is for, if that is to be found out; an empty one is for none."""

@@ -172,6 +172,29 @@ def with_agents(options: "Options", work: "Callable[[api.AgentApi], Awaitable[T]
     return there_or_here(options, lambda client: work(client.agents), here)
 
 
+def with_jobs(
+    options: "Options", work: "Callable[[api.JobApi], Awaitable[Any]]", *, wait: bool = False
+) -> Any:
+    """Run work on jobs: at the server that owns the home, else as its owner.
+
+    Here, whoever fires one can wait until its turn has ended.
+    """
+
+    async def local(app: "App") -> Any:
+        done = await work(app.jobs)
+        if wait and done.firing.turn_id is not None:
+            await app.turns.settled(done.firing.turn_id)
+            done = (await app.jobs.history(done.firing.job_id, limit=1))[0]
+        return done
+
+    def here() -> Any:
+        from long_running_agents.app import open_app
+
+        return run_with(open_app(options.load()), local)
+
+    return there_or_here(options, lambda client: work(client.jobs), here)
+
+
 def there_or_here(
     options: "Options", there: "Callable[[Client], Awaitable[T]]", here: "Callable[[], T]"
 ) -> T:

@@ -1,5 +1,6 @@
 """A job: a prompt with a schedule; a firing: what became of one planned moment of it."""
 
+import re
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -54,41 +55,26 @@ class FiringOutcome(StrEnum):
     """What became of a planned moment; how its turn ended is the turn's own status."""
 
     RAN = "ran"
-    CHANGED = "changed"
-    """What is watched had changed, so the agent was woken."""
     SKIPPED = "skipped"
-    """What is watched had not changed, or a person paused or edited the job meanwhile."""
+    """A person paused or edited the job before it could run."""
     MISSED = "missed"
     OVERLAP = "overlap"
     BLOCKED = "blocked"
     """It could not have run: no model, no budget, no such agent."""
 
 
-class NoticeKind(StrEnum):
-    """What somebody can be told about a job."""
-
-    RESULT = "result"
-    FAILURE = "failure"
-    """A run failed, or could not begin."""
-    SILENCE = "silence"
-    """Nothing ran for longer than expected."""
-    APPROVAL = "approval"
-    """A run waits for an answer."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Job:
-    """A prompt with a schedule."""
+class JobDraft:
+    """What a person says of a job."""
 
-    id: JobId
-    """A name such as daily-check, one of its owner's own."""
     name: str
     schedule: str
     """When it fires, as in "daily 09:00", "every 2h" or "0 9 * * mon-fri"."""
-    zone: str = "UTC"
+    prompt: str
+    id: JobId = JobId("")
+    """A name such as daily-check, one of its owner's own; made of the name unless given."""
+    zone: str = ""
     """The time zone in which the schedule is read, such as Europe/Berlin."""
-    prompt: str = ""
-    state: JobState = JobState.ACTIVE
     agent: str = ""
     """Who runs it; empty for the home's own."""
     session_mode: JobSession = JobSession.OWN
@@ -99,22 +85,20 @@ class Job:
     """Seconds after which a missed moment does not run any more; one period unless set."""
     overlap: OverlapPolicy = OverlapPolicy.SKIP
     jitter: float = 0.0
-    """Seconds by which a moment may be late, the same each time for the same moment."""
+    """Seconds by which a run may be late, the same each time for the same moment."""
     limits: Limits = field(default_factory=Limits)
     """What one run may use."""
     deep_work: bool = False
     """Whether each run is a deep work."""
-    watch: str = ""
-    """What is looked at first: a command for the sandbox, or an address; the agent is woken only
-    when what comes of it has changed."""
-    expect_every: float | None = None
-    """Seconds without a finished run after which somebody is told."""
-    notify: tuple[NoticeKind, ...] = (NoticeKind.FAILURE, NoticeKind.SILENCE, NoticeKind.APPROVAL)
-    """What is told to the addresses in notices.urls."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job(JobDraft):
+    """A prompt with a schedule."""
+
+    state: JobState = JobState.ACTIVE
     note: str = ""
     """Why it is paused or was proposed."""
-    failures: int = 0
-    """Runs that failed in a row."""
     created_by: str = "person"
     """Who made it: person, agent, or a file such as cron.json."""
     anchor: datetime
@@ -122,10 +106,12 @@ class Job:
     cursor: datetime
     """Every planned moment up to here has its firing."""
     next_at: datetime | None = None
-    """The next moment; None for a job that nothing but a person, a hook or a start fires."""
+    """The next moment; None for a job that nothing but a person or a start of the program fires."""
     version: int = 1
+    """Grows with every change."""
     created_at: datetime
     updated_at: datetime
+    """When a person changed it last."""
     owner: str = MINE
 
 
@@ -136,7 +122,7 @@ class Firing:
     job_id: JobId
     planned: datetime
     key: str
-    """What names it among the firings of its job: the moment, or who asked, as in hook:ID."""
+    """What names it among the firings of its job: the moment, or who asked, as in start:ID."""
     outcome: FiringOutcome
     turn_id: TurnId | None = None
     session_id: SessionId | None = None
@@ -177,8 +163,6 @@ class JobView:
     schedule: ScheduleView
     last: FiringView | None = None
     """The newest firing."""
-    hook: str = ""
-    """The path to which others send, if its schedule is a webhook."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +172,11 @@ class FiringDecision:
     planned: datetime
     outcome: FiringOutcome
     note: str = ""
+
+
+def slug(name: str) -> str:
+    """What a job can be called by, of what a person calls it."""
+    return re.sub(r"[^a-z0-9]+", "-", name.casefold()).strip("-")[:48]
 
 
 PAUSE_AFTER = 3

@@ -21,7 +21,7 @@ from long_running_agents.app import App
 from long_running_agents.config import LoadedSettings
 from long_running_agents.domain.auth import new_secret
 from long_running_agents.domain.ports import Clock
-from long_running_agents.errors import UsageError
+from long_running_agents.errors import LraError, UsageError
 from long_running_agents.net import listen
 from long_running_agents.observe import metrics
 from long_running_agents.server import server_file
@@ -268,11 +268,29 @@ async def serve(
         metrics.beating(clock, app.observers.on_loop_lag),
     ):
         ready(listen.address_of(gateway.host, listener))
-        backups = asyncio.create_task(back_up_daily(app.loaded, clock))
+        beside = [
+            asyncio.create_task(back_up_daily(app.loaded, clock)),
+            asyncio.create_task(_fire_jobs(app)),
+        ]
         try:
             await _until(stop, server, listener)
         finally:
-            backups.cancel()
+            app.jobs.scheduler.close()
+            for task in beside:
+                task.cancel()
+
+
+async def _fire_jobs(app: App) -> None:
+    """Read cron.json, then fire jobs at their moments."""
+    try:
+        await app.jobs.reload()
+    except UsageError as error:
+        # The jobs that are known fire all the same.
+        log.warning("cron.json is left as it is: %s", error)
+    try:
+        await app.jobs.scheduler.open()
+    except LraError:
+        log.exception("jobs are not fired")
 
 
 async def serve_locally(

@@ -1,4 +1,4 @@
-"""The schema of jobs and of what is learned; the other tables are in `tables.py`."""
+"""The schema of jobs and their firings; the other tables are in `tables.py`."""
 
 from sqlalchemy import (
     BigInteger,
@@ -10,101 +10,50 @@ from sqlalchemy import (
     Integer,
     String,
     Text,
-    UniqueConstraint,
 )
 
 from long_running_agents.store.tables import (
     Dollars,
     Moment,
     keys,
-    memory_column,
     metadata,
     optional,
     required,
-    session_column,
     table,
 )
 
 jobs = table(
     "jobs",
     *keys("owner", "id"),
-    *required(Text, "name", "schedule", "prompt", "watch", "note"),
+    *required(Text, "name", "schedule", "prompt", "note"),
     *required(String, "zone", "state", "agent", "session_mode", "missed", "overlap"),
-    *required(String, "notify", "created_by"),
+    Column("created_by", String, nullable=False),
     Column("session_id", String),
-    *optional(Float, "max_age", "expect_every", "seconds"),
+    *optional(Float, "max_age", "seconds"),
     Column("jitter", Float, nullable=False),
     # What one run may use, with the seconds above.
     *optional(BigInteger, "steps", "tokens"),
     Column("cost", Dollars),
     Column("deep_work", Boolean, nullable=False),
-    *required(Integer, "failures", "version"),
+    Column("version", Integer, nullable=False),
     *required(Moment, "anchor", "cursor", "created_at", "updated_at"),
     Column("next_at", Moment),
-    # What a watch saw last, as a digest and a beginning of it.
-    *required(Text, "seen_digest", "seen", default=""),
-    # When somebody was told that nothing runs.
-    Column("alerted_at", Moment),
     Index("jobs_by_next", "next_at"),
 )
 
 firings = table(
     "firings",
-    *keys("owner", "job_id"),
-    Column("planned", Moment, primary_key=True),
-    # The moment, or who asked: the same is never fired twice.
-    Column("key", String, nullable=False),
+    # The key is the moment, or who asked: the same is never fired twice.
+    *keys("owner", "job_id", "key"),
+    Column("planned", Moment, nullable=False),
     Column("outcome", String, nullable=False),
     # No foreign keys: that something was planned stays known when a session is deleted.
     *optional(String, "turn_id", "session_id"),
     Column("seen_at", Moment, nullable=False),
     Column("note", Text, nullable=False),
     ForeignKeyConstraint(["owner", "job_id"], ["jobs.owner", "jobs.id"], ondelete="CASCADE"),
-    UniqueConstraint("owner", "job_id", "key"),
+    Index("firings_by_time", "owner", "job_id", "planned"),
     Index("firings_by_turn", "turn_id"),
-)
-
-# What is to be told to somebody outside, each once.
-notices = table(
-    "notices",
-    *keys("owner", "key", "target"),
-    *required(String, "kind", "job_id"),
-    *required(Text, "title", "text", "error"),
-    Column("attempts", Integer, nullable=False),
-    Column("created_at", Moment, nullable=False),
-    # When it is tried next; null once it is sent or given up.
-    *optional(Moment, "next_at", "sent_at"),
-    Index("notices_by_next", "next_at"),
-)
-
-# Up to which turn of a session was reflected on.
-reflections = table(
-    "reflections",
-    session_column(primary_key=True),
-    Column("number", Integer, nullable=False),
-    Column("at", Moment, nullable=False),
-)
-
-learned = table(
-    "learned",
-    Column("number", Integer, primary_key=True, autoincrement=True),
-    *required(String, "owner", "kind", "state"),
-    *required(Text, "text", "quote", "reason"),
-    # No foreign keys: what was learned outlives the session it came from.
-    *optional(String, "session_id", "turn_id"),
-    Column("memory_id", Integer),
-    Column("at", Moment, nullable=False),
-    Index("learned_by_owner", "owner", "number"),
-    Index("learned_by_memory", "memory_id"),
-    sqlite_autoincrement=True,
-)
-
-# How often a memory was recalled, and what came of it.
-memory_uses = table(
-    "memory_uses",
-    memory_column(),
-    *required(Integer, "shown", "used", "harmed", default="0"),
-    Column("shown_at", Moment),
 )
 
 SCHEMA = metadata

@@ -27,6 +27,7 @@ from long_running_agents.tools.deps import (
     powers_of,
 )
 from long_running_agents.tools.files import data_tools, file_tools
+from long_running_agents.tools.jobs import job_tools
 from long_running_agents.tools.memory import memory_tools
 from long_running_agents.tools.selection import lean, tool_search
 from long_running_agents.tools.sessions import conversations, pinning, results
@@ -46,6 +47,7 @@ def families(*, network: bool) -> tuple[FunctionToolset[TurnDeps], ...]:
         work_tools(),
         delegation_tools(),
         agent_proposals(),
+        job_tools(),
         file_tools(),
         data_tools(),
         code_tools(network=network),

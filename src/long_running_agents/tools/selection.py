@@ -24,6 +24,7 @@ from long_running_agents.domain.tool import Effect
 from long_running_agents.models import quirks
 from long_running_agents.models.quirks import Json
 from long_running_agents.tools.deps import TurnDeps, alias_of, effect, is_clients
+from long_running_agents.tools.jobs import JOB_CUE
 from long_running_agents.tools.sessions import LOOKING_BACK, results
 
 WRITING = ("write_memory", "update_memory")
@@ -62,6 +63,8 @@ CUES = {
     "manage_tasks": r"manage_tasks",
     "propose_change": r"propose_change",
     "propose_agent": r"propose_agent|(?:make|create|new).*\bagent\b",
+    "list_jobs": JOB_CUE,
+    "propose_job": JOB_CUE,
     "delegate": r"delegat|\bagents?\b|specialist|hand (?:it|this) (?:to|over)|\bcoder\b|researcher",
     "generate_tool": r"(?:make|create|build|write).*\btool\b",
     "promote_skill": r"promote",

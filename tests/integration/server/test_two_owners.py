@@ -73,6 +73,8 @@ async def theirs(app, client):
     spec = {"name": "theirs-too", "description": MARK, "examples": [f"A {MARK}"]}
     await ask.ok("POST", "/api/agents", json={"agent": spec})
     await ask.ok("POST", "/api/agents/theirs-too/publish")
+    job = {"id": "theirs-daily", "name": MARK, "schedule": "daily 09:00", "prompt": MARK}
+    await ask.ok("POST", "/api/jobs", json={"job": job})
     app.hands.of("you").workspace.write(f"skills/{MARK}.py", b"no skill")
     await app.workshop.filing.look("you")
     return {
@@ -85,6 +87,7 @@ async def theirs(app, client):
         "batch": batch,
         "name": "stripes",
         "agent": "theirs-too",
+        "job_id": "theirs-daily",
     }
 
 
@@ -101,6 +104,7 @@ def requests(ids):
         turns,
         openai,
         agents,
+        jobs,
     )
     return [request for theme in themes for request in theme(ids)]
 
@@ -118,6 +122,28 @@ def works(ids):
         *(("POST", f"{work}/{verb}", {}) for verb in verbs),
         ("POST", f"{work}/revise", {"json": {"feedback": "Mine"}}),
         ("POST", f"{work}/resume", {"json": {"accept": [1]}}),
+    ]
+
+
+def jobs(ids):
+    """Prompts with a schedule."""
+    job, cron = f"/api/jobs/{ids['job_id']}", f"/api/cron/{ids['job_id']}"
+    mine = {"name": "Mine", "schedule": "manual", "prompt": "Mine"}
+    return [
+        ("GET", "/api/jobs", {}),
+        ("GET", "/api/cron", {}),
+        ("GET", "/api/jobs/export", {}),
+        ("POST", "/api/jobs", {"json": {"job": mine}}),
+        ("POST", "/api/jobs/preview", {"json": {"schedule": "daily 09:00"}}),
+        ("POST", "/api/jobs/import", {"json": {"text": "[]"}}),
+        ("POST", "/api/cron/reload", {}),
+        ("GET", job, {}),
+        ("GET", f"{job}/history", {}),
+        ("PATCH", job, {"json": {"changes": {"prompt": "Mine"}}}),
+        ("POST", f"{job}/run", {"json": {}}),
+        *(("POST", f"{job}/{verb}", {}) for verb in ("pause", "resume")),
+        *(("POST", f"{cron}/{verb}", {}) for verb in ("run", "toggle")),
+        ("DELETE", job, {}),
     ]
 
 
@@ -378,6 +404,7 @@ async def test_every_route_is_among_those_that_were_tried(tmp_path):
             "name",
             "work_id",
             "agent",
+            "job_id",
         ),
         "x",
     )

@@ -156,7 +156,7 @@ async def test_a_long_page_is_read_on_from_where_it_was_left(use, world):
     assert "characters 0 to 500 of 799" in first
     assert "To read on: the same call with start=500." in first
     assert "124" in first
-    assert "125" not in first.partition("<<<web")[2]
+    assert " 125" not in first
     assert "125" in rest
     assert "To read on" not in rest
     assert len(world.sent) == 1

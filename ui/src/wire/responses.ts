@@ -370,6 +370,34 @@ export interface Criterion {
 /** How it is found out whether a task is done. */
 export type CriterionKind = "file" | "command" | "call" | "fetch" | "judged" | "human";
 
+/** A job as the routes of cron show it. */
+export interface CronJob {
+  id: string;
+  name: string;
+  schedule: string;
+  prompt: string;
+  session_id: string | null;
+  enabled: boolean;
+  next_run: string | null;
+  last_run: string | null;
+  /** How the last run ended, or why there was none. */
+  last_status: string | null;
+}
+
+/** The jobs, as the routes of cron show them. */
+export interface CronList {
+  jobs: CronJob[];
+}
+
+/** A run that was asked for. */
+export interface CronRun {
+  id: string;
+  turn_id: string | null;
+  session_id: string | null;
+  outcome: string;
+  status: TurnStatus | null;
+}
+
 /** The last calendar days, today included. */
 export type DayRange = "today" | "7d" | "30d" | "all";
 
@@ -500,6 +528,52 @@ export interface Finding {
   severity: Severity;
 }
 
+/** One planned moment of a job, and what became of it. */
+export interface Firing {
+  job_id: string;
+  planned: string;
+  /** What names it among the firings of its job: the moment, or who asked, as in start:ID. */
+  key: string;
+  outcome: FiringOutcome;
+  turn_id: string | null;
+  session_id: string | null;
+  seen_at: string;
+  /** Why it did not run. */
+  note: string;
+}
+
+/** What became of a job's moments, the newest first. */
+export interface FiringList {
+  firings: FiringResponse[];
+}
+
+/** What became of a planned moment; how its turn ended is the turn's own status. */
+export type FiringOutcome = "ran" | "skipped" | "missed" | "overlap" | "blocked";
+
+/** One planned moment of a job, and what its turn came to. */
+export interface FiringResponse {
+  firing: Firing;
+  /** Where its turn stands; null when it has none, or not any more. */
+  status: TurnStatus | null;
+  /** The beginning of what the turn answered, or of why it failed. */
+  answer: string;
+  tokens: number;
+  cost: number | null;
+  seconds: number;
+}
+
+/** A firing with what its turn came to. */
+export interface FiringView {
+  firing: Firing;
+  /** Where its turn stands; null when it has none, or not any more. */
+  status: TurnStatus | null;
+  /** The beginning of what the turn answered, or of why it failed. */
+  answer: string;
+  tokens: number;
+  cost: number | null;
+  seconds: number;
+}
+
 /** Turns that one text stands for. */
 export interface FoldResponse {
   session_id: string;
@@ -591,6 +665,74 @@ export interface IssuedToken {
   owner: string;
   /** The token itself. Nobody can show it again. */
   secret: string;
+}
+
+/** A prompt with a schedule. */
+export interface Job {
+  name: string;
+  /** When it fires, as in "daily 09:00", "every 2h" or "0 9 * * mon-fri". */
+  schedule: string;
+  prompt: string;
+  /** A name such as daily-check, one of its owner's own; made of the name unless given. */
+  id: string;
+  /** The time zone in which the schedule is read, such as Europe/Berlin. */
+  zone: string;
+  /** Who runs it; empty for the home's own. */
+  agent: string;
+  session_mode: JobSession;
+  /** The session that is named. */
+  session_id: string | null;
+  missed: MissedPolicy;
+  /** Seconds after which a missed moment does not run any more; one period unless set. */
+  max_age: number | null;
+  overlap: OverlapPolicy;
+  /** Seconds by which a run may be late, the same each time for the same moment. */
+  jitter: number;
+  /** What one run may use. */
+  limits: Limits;
+  /** Whether each run is a deep work. */
+  deep_work: boolean;
+  state: JobState;
+  /** Why it is paused or was proposed. */
+  note: string;
+  /** Who made it: person, agent, or a file such as cron.json. */
+  created_by: string;
+  /** From which on intervals are counted. */
+  anchor: string;
+  /** Every planned moment up to here has its firing. */
+  cursor: string;
+  /** The next moment; null for a job that nothing but a person or a start of the program fires. */
+  next_at: string | null;
+  /** Grows with every change. */
+  version: number;
+  created_at: string;
+  /** When a person changed it last. */
+  updated_at: string;
+}
+
+/** Jobs, by id. */
+export interface JobList {
+  jobs: JobResponse[];
+}
+
+/** A job with its schedule in words and its newest firing. */
+export interface JobResponse {
+  job: Job;
+  schedule: ScheduleView;
+  /** The newest firing. */
+  last: FiringView | null;
+}
+
+/** In which session a job runs. */
+export type JobSession = "own" | "new" | "named";
+
+/** Whether a job fires. */
+export type JobState = "proposed" | "active" | "paused";
+
+/** Jobs as a file. */
+export interface JobText {
+  /** JSON, as in cron.json. */
+  text: string;
 }
 
 /** What was decided, the newest first. */
@@ -789,6 +931,9 @@ export interface MessageResponse {
   tool_call_id: string;
 }
 
+/** What becomes of moments at which nothing ran, because the machine or the process was off. */
+export type MissedPolicy = "skip" | "once" | "all";
+
 /** How far a session may go on its own. */
 export type Mode = "bounded" | "deep_work";
 
@@ -854,6 +999,9 @@ export interface ModelUsage {
   total_tokens: number;
   model: string;
 }
+
+/** What becomes of a moment at which the run before has not ended. */
+export type OverlapPolicy = "skip" | "queue" | "parallel";
 
 /** Why a work does not go on by itself. */
 export type PauseReason = "limit" | "question" | "stuck" | "person";
@@ -1071,6 +1219,20 @@ export interface SamplingOptions {
   presence_penalty: number | null;
   frequency_penalty: number | null;
   max_tokens: number | null;
+}
+
+/** A schedule in words, and when it fires next. */
+export interface ScheduleResponse {
+  words: string;
+  /** The next five moments, in the schedule's own zone. */
+  next_times: string[];
+}
+
+/** A schedule in words, and when it fires next. */
+export interface ScheduleView {
+  words: string;
+  /** The next five moments, in the schedule's own zone. */
+  next_times: string[];
 }
 
 /** Where a task may write and whom it may reach; empty means that nothing is said. */

@@ -134,16 +134,15 @@ CREATE TABLE file_origins (
 CREATE TABLE firings (
 	owner VARCHAR NOT NULL,
 	job_id VARCHAR NOT NULL,
-	planned BIGINT NOT NULL,
 	"key" VARCHAR NOT NULL,
+	planned BIGINT NOT NULL,
 	outcome VARCHAR NOT NULL,
 	turn_id VARCHAR,
 	session_id VARCHAR,
 	seen_at BIGINT NOT NULL,
 	note TEXT NOT NULL,
-	PRIMARY KEY (owner, job_id, planned),
-	FOREIGN KEY(owner, job_id) REFERENCES jobs (owner, id) ON DELETE CASCADE,
-	UNIQUE (owner, job_id, "key")
+	PRIMARY KEY (owner, job_id, "key"),
+	FOREIGN KEY(owner, job_id) REFERENCES jobs (owner, id) ON DELETE CASCADE
 )
 
 CREATE TABLE folds (
@@ -194,7 +193,6 @@ CREATE TABLE jobs (
 	name TEXT NOT NULL,
 	schedule TEXT NOT NULL,
 	prompt TEXT NOT NULL,
-	watch TEXT NOT NULL,
 	note TEXT NOT NULL,
 	zone VARCHAR NOT NULL,
 	state VARCHAR NOT NULL,
@@ -202,42 +200,22 @@ CREATE TABLE jobs (
 	session_mode VARCHAR NOT NULL,
 	missed VARCHAR NOT NULL,
 	overlap VARCHAR NOT NULL,
-	notify VARCHAR NOT NULL,
 	created_by VARCHAR NOT NULL,
 	session_id VARCHAR,
 	max_age FLOAT,
-	expect_every FLOAT,
 	seconds FLOAT,
 	jitter FLOAT NOT NULL,
 	steps BIGINT,
 	tokens BIGINT,
 	cost BIGINT,
 	deep_work BOOLEAN NOT NULL,
-	failures INTEGER NOT NULL,
 	version INTEGER NOT NULL,
 	anchor BIGINT NOT NULL,
 	cursor BIGINT NOT NULL,
 	created_at BIGINT NOT NULL,
 	updated_at BIGINT NOT NULL,
 	next_at BIGINT,
-	seen_digest TEXT DEFAULT '' NOT NULL,
-	seen TEXT DEFAULT '' NOT NULL,
-	alerted_at BIGINT,
 	PRIMARY KEY (owner, id)
-)
-
-CREATE TABLE learned (
-	number INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
-	owner VARCHAR NOT NULL,
-	kind VARCHAR NOT NULL,
-	state VARCHAR NOT NULL,
-	text TEXT NOT NULL,
-	quote TEXT NOT NULL,
-	reason TEXT NOT NULL,
-	session_id VARCHAR,
-	turn_id VARCHAR,
-	memory_id INTEGER,
-	at BIGINT NOT NULL
 )
 
 CREATE TABLE memories (
@@ -315,16 +293,6 @@ CREATE TABLE memory_turns (
 	FOREIGN KEY(turn_id) REFERENCES turns (id) ON DELETE CASCADE
 )
 
-CREATE TABLE memory_uses (
-	memory_id INTEGER NOT NULL,
-	shown INTEGER DEFAULT '0' NOT NULL,
-	used INTEGER DEFAULT '0' NOT NULL,
-	harmed INTEGER DEFAULT '0' NOT NULL,
-	shown_at BIGINT,
-	PRIMARY KEY (memory_id),
-	FOREIGN KEY(memory_id) REFERENCES memories (id) ON DELETE CASCADE
-)
-
 CREATE TABLE memory_vectors (
 	space INTEGER NOT NULL,
 	memory_id INTEGER NOT NULL,
@@ -375,22 +343,6 @@ CREATE TABLE model_lacks (
 	PRIMARY KEY (endpoint, model, what)
 )
 
-CREATE TABLE notices (
-	owner VARCHAR NOT NULL,
-	"key" VARCHAR NOT NULL,
-	target VARCHAR NOT NULL,
-	kind VARCHAR NOT NULL,
-	job_id VARCHAR NOT NULL,
-	title TEXT NOT NULL,
-	text TEXT NOT NULL,
-	error TEXT NOT NULL,
-	attempts INTEGER NOT NULL,
-	created_at BIGINT NOT NULL,
-	next_at BIGINT,
-	sent_at BIGINT,
-	PRIMARY KEY (owner, "key", target)
-)
-
 CREATE TABLE pictures (
 	session_id VARCHAR NOT NULL,
 	id VARCHAR NOT NULL,
@@ -422,14 +374,6 @@ CREATE TABLE raises (
 	cost BIGINT DEFAULT '0' NOT NULL,
 	seconds FLOAT DEFAULT '0' NOT NULL,
 	PRIMARY KEY (owner, scope, "key")
-)
-
-CREATE TABLE reflections (
-	session_id VARCHAR NOT NULL,
-	number INTEGER NOT NULL,
-	at BIGINT NOT NULL,
-	PRIMARY KEY (session_id),
-	FOREIGN KEY(session_id) REFERENCES sessions (id) ON DELETE CASCADE
 )
 
 CREATE TABLE requests (
@@ -683,15 +627,13 @@ CREATE INDEX events_by_time ON events (at)
 
 CREATE INDEX events_by_turn ON events (turn_id)
 
+CREATE INDEX firings_by_time ON firings (owner, job_id, planned)
+
 CREATE INDEX firings_by_turn ON firings (turn_id)
 
 CREATE INDEX grants_by_owner ON grants (owner)
 
 CREATE INDEX jobs_by_next ON jobs (next_at)
-
-CREATE INDEX learned_by_memory ON learned (memory_id)
-
-CREATE INDEX learned_by_owner ON learned (owner, number)
 
 CREATE INDEX memories_by_digest ON memories (owner, digest)
 
@@ -716,8 +658,6 @@ CREATE INDEX memory_trash_by_end ON memory_trash (until)
 CREATE INDEX memory_vectors_by_memory ON memory_vectors (memory_id)
 
 CREATE INDEX messages_by_turn ON messages (turn_id)
-
-CREATE INDEX notices_by_next ON notices (next_at)
 
 CREATE INDEX requests_by_time ON requests (at)
 

@@ -1,0 +1,162 @@
+"""Jobs and their firings: each planned moment of a job has one row."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ColumnElement, delete, func, insert, select, update
+
+from long_running_agents.domain.budget import Limits
+from long_running_agents.domain.ids import TurnId
+from long_running_agents.domain.job import Firing, FiringView, Job, JobId, JobState
+from long_running_agents.domain.turn import TurnStatus
+from long_running_agents.errors import NotFound
+from long_running_agents.store.database import Transaction
+from long_running_agents.store.job_tables import firings, jobs
+from long_running_agents.store.sql import row_reader, row_values
+from long_running_agents.store.tables import turns
+
+_job = row_reader(Job, limits=row_reader(Limits, tool_calls=lambda _: None))
+_firing = row_reader(Firing)
+_ENDED = [status for status in TurnStatus if status.ended]
+_SHOWN = 300
+
+
+def save(tx: Transaction, job: Job) -> Job:
+    """Store a job, new or changed; it comes back without the secrets that were in it."""
+    texts = {name: tx.redact(getattr(job, name)) for name in ("name", "prompt", "note")}
+    job = replace(job, **texts)
+    values = row_values(jobs, job) | row_values(jobs, job.limits)
+    if find(tx, job.owner, job.id) is None:
+        tx.execute(insert(jobs), values)
+    else:
+        tx.execute(update(jobs).where(*_named(jobs, job.owner, job.id)).values(values))
+    return job
+
+
+def find(tx: Transaction, owner: str, job_id: JobId) -> Job | None:
+    """A job, if it is there."""
+    row = tx.execute(select(jobs).where(*_named(jobs, owner, job_id))).first()
+    return None if row is None else _job(row)
+
+
+def get(tx: Transaction, owner: str, job_id: JobId) -> Job:
+    """A job that must be there."""
+    if (found := find(tx, owner, job_id)) is None:
+        raise NotFound(f"No job {job_id!r}.", hint="'lra jobs list' shows them.")
+    return found
+
+
+def of_owner(tx: Transaction, owner: str) -> list[Job]:
+    """An owner's jobs, by id."""
+    return [_job(row) for row in tx.execute(select(jobs).where(jobs.c.owner == owner))]
+
+
+def remove(tx: Transaction, owner: str, job_id: JobId) -> None:
+    """Delete a job with its firings."""
+    tx.execute(delete(jobs).where(*_named(jobs, owner, job_id)))
+
+
+_ACTIVE = jobs.c.state == JobState.ACTIVE
+
+
+def due(tx: Transaction, now: datetime) -> list[Job]:
+    """The jobs of all owners with a moment that has come, the earliest first."""
+    query = select(jobs).where(_ACTIVE, jobs.c.next_at <= now).order_by(jobs.c.next_at)
+    return [_job(row) for row in tx.execute(query)]
+
+
+def earliest(tx: Transaction) -> datetime | None:
+    """The next moment of any job."""
+    query = select(func.min(jobs.c.next_at)).where(_ACTIVE)
+    return tx.execute(query).scalar()
+
+
+def at_startup(tx: Transaction) -> list[Job]:
+    """The jobs of all owners that run when the program starts."""
+    return [_job(row) for row in tx.execute(select(jobs).where(_ACTIVE, jobs.c.next_at.is_(None)))]
+
+
+def add_firing(tx: Transaction, firing: Firing) -> Firing:
+    """Store what became of a planned moment."""
+    firing = replace(firing, note=tx.redact(firing.note))
+    tx.execute(insert(firings), row_values(firings, firing))
+    return firing
+
+
+_TURN = [
+    turns.c.status.label("turn_status"),
+    turns.c.answer,
+    turns.c.error,
+    (turns.c.input_tokens + turns.c.output_tokens).label("tokens"),
+    turns.c.cost,
+    turns.c.seconds,
+]
+
+
+def history(
+    tx: Transaction, owner: str, job_id: JobId, *, limit: int, key: str | None = None
+) -> list[FiringView]:
+    """What became of a job's moments, the newest first; of one that a key names, that alone."""
+    query = (
+        select(firings, *_TURN)
+        .outerjoin(turns, turns.c.id == firings.c.turn_id)
+        .where(*_named(firings, owner, job_id))
+        .order_by(firings.c.planned.desc())
+        .limit(limit)
+    )
+    rows = tx.execute(query if key is None else query.where(firings.c.key == key))
+    return [_view(row) for row in rows]
+
+
+def _view(row: Any) -> FiringView:
+    if row.turn_status is None:
+        return FiringView(firing=_firing(row))
+    return FiringView(
+        firing=_firing(row),
+        status=TurnStatus(row.turn_status),
+        answer=(row.answer or row.error)[:_SHOWN],
+        tokens=row.tokens,
+        cost=None if row.cost is None else float(row.cost),
+        seconds=row.seconds,
+    )
+
+
+def running(tx: Transaction, owner: str, job_id: JobId) -> bool:
+    """Whether a run of a job has not ended."""
+    query = (
+        select(firings.c.turn_id)
+        .join(turns, turns.c.id == firings.c.turn_id)
+        .where(*_named(firings, owner, job_id), turns.c.status.not_in(_ENDED))
+    )
+    return tx.execute(query.limit(1)).first() is not None
+
+
+def last_answer(tx: Transaction, owner: str, job_id: JobId) -> tuple[datetime, str] | None:
+    """When a job was last done, and what it answered."""
+    query = (
+        select(turns.c.ended_at, turns.c.answer)
+        .join(firings, turns.c.id == firings.c.turn_id)
+        .where(*_named(firings, owner, job_id), turns.c.status == TurnStatus.DONE)
+        .order_by(firings.c.planned.desc())
+        .limit(1)
+    )
+    row = tx.execute(query).first()
+    return None if row is None else (row.ended_at, row.answer)
+
+
+def limits_of(tx: Transaction, turn_id: TurnId) -> Limits:
+    """What the run of a job may use whose turn this is."""
+    query = (
+        select(jobs)
+        .join(firings, (firings.c.owner == jobs.c.owner) & (firings.c.job_id == jobs.c.id))
+        .where(firings.c.turn_id == turn_id)
+    )
+    row = tx.execute(query).first()
+    return Limits() if row is None else _job(row).limits
+
+
+def _named(table: Any, owner: str, job_id: JobId) -> Sequence[ColumnElement[bool]]:
+    name = table.c.id if table is jobs else table.c.job_id
+    return (table.c.owner == owner, name == job_id)
