@@ -11,7 +11,7 @@ export PYTHONDONTWRITEBYTECODE :=
 .PHONY: help chat test test-all smoke check unit lint types layers static stories integration \
 	contract docs ui ui-check e2e window speed chaos pictures test-extras test-docker ready sandbox browser attack attack-docker bench bench-memory \
 	bench-sandbox bench-server bench-data bench-skills bench-context bench-agentdojo \
-	bench-small-model bench-footprint bench-deep-work bench-delegation bench-agents clean
+	bench-small-model bench-footprint bench-deep-work bench-delegation bench-agents bench-jobs clean
 
 help:
 	@echo "make chat    install and talk to the agent"
@@ -34,6 +34,7 @@ help:
 	@echo "make bench-deep-work  what a finished task of a long work costs, after a kill and with a liar, too"
 	@echo "make bench-delegation  what a delegate costs beside those of peers, and what a kill leaves of four"
 	@echo "make bench-agents  what agents cost: to look one up, to route a message to one of a thousand"
+	@echo "make bench-jobs  whether any planned moment is lost or doubled, and what idle jobs cost"
 	@echo "make bench-agentdojo  what the gate lets through, and what it asks"
 	@echo "make bench-small-model  which tools the model in the box chooses, through the whole agent"
 
@@ -141,7 +142,7 @@ test-all: test
 
 # At least two hundred times kill -9.
 chaos: $(VENV)/.ready sandbox
-	@$(BIN)/pytest -q -n 3 --dist worksteal -m heavy tests/e2e/test_chaos.py tests/e2e/test_memory_chaos.py tests/e2e/test_compaction_chaos.py tests/e2e/test_work_chaos.py tests/e2e/test_delegation_chaos.py
+	@$(BIN)/pytest -q -n 3 --dist worksteal -m heavy tests/e2e/test_chaos.py tests/e2e/test_memory_chaos.py tests/e2e/test_compaction_chaos.py tests/e2e/test_work_chaos.py tests/e2e/test_delegation_chaos.py tests/e2e/test_job_chaos.py
 
 smoke: $(VENV)/.ready sandbox
 	@$(BIN)/pytest -q tests/smoke
@@ -216,6 +217,9 @@ bench-delegation: $(VENV)/.ready
 
 bench-agents: $(VENV)/.ready
 	@$(BIN)/python -m benchmarks.agents
+
+bench-jobs: $(VENV)/.ready
+	@$(BIN)/python -m benchmarks.jobs
 
 bench-agentdojo: $(VENV)/.ready
 	@$(BIN)/python -m benchmarks.agentdojo

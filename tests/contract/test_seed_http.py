@@ -1,5 +1,6 @@
 """The routes and fields that the seed documents, at a real server process with a scripted model."""
 
+import json
 import os
 import signal
 import subprocess
@@ -47,8 +48,12 @@ def serving(home):
 
 
 @pytest.fixture(scope="module")
-def client(tmp_path_factory):
-    home = tmp_path_factory.mktemp("seed") / "home"
+def home(tmp_path_factory):
+    return tmp_path_factory.mktemp("seed") / "home"
+
+
+@pytest.fixture(scope="module")
+def client(home):
     with scripted_process(SCRIPT) as model_url:
         home.mkdir()
         (home / "config.toml").write_text(
@@ -145,6 +150,33 @@ def test_models_are_listed_and_switched(client):
     unknown = client.post("/api/models/select", json={"provider": "nobody", "model_id": "x"})
     assert unknown.status_code == 400
     assert unknown.json()["hint"]
+
+
+def test_cron_jobs(client, home):
+    job = {
+        "id": "daily-check",
+        "name": "Daily status check",
+        "schedule": "daily 09:00",
+        "prompt": "Check system status and summarize any issues.",
+        "session_id": "cron-daily-check",
+        "enabled": True,
+    }
+    folder = home / "workspace"
+    folder.mkdir(exist_ok=True)
+    (folder / "cron.json").write_text(json.dumps([job]))
+    [shown] = ok(client.post("/api/cron/reload"))["jobs"]
+    assert shown.items() >= job.items()
+    assert shown["next_run"].endswith("09:00:00Z")
+    assert ok(client.get("/api/cron"))["jobs"] == [shown]
+    run = ok(client.post("/api/cron/daily-check/run"))
+    assert (run["id"], run["session_id"]) == ("daily-check", "cron-daily-check")
+    assert ok(client.post("/api/cron/daily-check/toggle"))["enabled"] is False
+    assert json.loads((folder / "cron.json").read_text())[0]["enabled"] is False
+    assert ok(client.post("/api/cron/daily-check/toggle"))["enabled"] is True
+    assert client.post("/api/cron/nobody/run").status_code == 404
+    (folder / "cron.json").write_text("{broken")
+    broken = client.post("/api/cron/reload")
+    assert (broken.status_code, broken.json()["code"]) == (400, "bad_request")
 
 
 def test_delete_session(client):

@@ -1,0 +1,51 @@
+"""Jobs at the terminal."""
+
+import json
+
+import pytest
+
+
+def test_a_job_is_added_shown_run_paused_and_removed(lra):
+    code, told, _ = lra(
+        "jobs", "add", "Morning", "daily 09:00", "Say hello.", "--zone", "Asia/Tokyo"
+    )
+    assert code == 0
+    assert "morning (active)" in told
+    assert told.count("+0900") == 5
+    listed = json.loads(lra("jobs", "list", "--json")[1])
+    assert [each["job"]["id"] for each in listed] == ["morning"]
+    code, told, _ = lra("jobs", "run", "morning")
+    assert (code, "ran done" in told, "Hello there" in told) == (0, True, True)
+    [fired] = json.loads(lra("jobs", "history", "morning", "--json")[1])
+    assert (fired["firing"]["outcome"], fired["status"]) == ("ran", "done")
+    assert "paused" in lra("jobs", "pause", "morning")[1]
+    assert "Every hour" in lra("jobs", "edit", "morning", "--schedule", "every 1h")[1]
+    assert "active" in lra("jobs", "resume", "morning")[1]
+    assert lra("jobs", "remove", "morning")[0] == 0
+    assert "There are no jobs" in lra("jobs", "list")[2]
+
+
+def test_jobs_go_out_and_come_in_as_a_file(lra, tmp_path):
+    lra("jobs", "add", "Morning", "daily 09:00", "Say hello.", "--tokens", "5000")
+    file = tmp_path / "jobs.json"
+    file.write_text(lra("jobs", "export")[1])
+    lra("jobs", "remove", "morning")
+    assert lra("jobs", "import", str(file))[0] == 0
+    assert (
+        json.loads(lra("jobs", "show", "morning", "--json")[1])["job"]["limits"]["tokens"] == 5000
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["add", "X", "sometimes", "Go."], 2, "sometimes"),
+        (["add", "X", "at 2001-01-01T00:00", "Go."], 2, "in the past"),
+        (["add", "X", "daily 09:00", "Go.", "--zone", "Mars"], 2, "Mars"),
+        (["show", "nobody"], 3, "nobody"),
+        (["run", "nobody"], 3, "nobody"),
+    ],
+)
+def test_what_is_wrong_is_said_with_its_code(lra, arguments, code, said):
+    got, _, told = lra("jobs", *arguments)
+    assert (got, said in told) == (code, True)
