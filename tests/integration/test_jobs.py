@@ -3,6 +3,7 @@
 import json
 import random
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import takewhile
 
@@ -231,6 +232,21 @@ async def test_what_makes_no_sense_is_refused_with_the_reason(tmp_path, wrong, s
         with pytest.raises(UsageError, match=said):
             await app.jobs.add({**DAILY, **wrong})
         assert await app.jobs.every() == []
+
+
+async def test_a_job_that_cannot_be_read_any_more_holds_up_no_other(tmp_path):
+    clock = at(NINE)
+    async with make_app(tmp_path, model=ScriptedModel([say("Yes.")]), clock=clock) as app:
+        lost = (await app.jobs.add({**DAILY, "name": "Lost"})).job
+        await app.database.write(lambda tx: store.save(tx, replace(lost, zone="Gone/Zone")))
+        await app.jobs.add(DAILY)
+        clock.set(NINE + timedelta(days=1))
+        await app.jobs.scheduler.tick()
+        assert (await ended(app)).answer == "Yes."
+        found = {view.job.id: view for view in await app.jobs.every()}
+        assert found["lost"].job.state is JobState.PAUSED
+        assert "Gone/Zone" in found["lost"].job.note
+        assert (await app.jobs.edit(lost.id, {"zone": "UTC"})).job.zone == "UTC"
 
 
 async def test_a_job_is_its_owners_and_its_id_is_taken_once(tmp_path):

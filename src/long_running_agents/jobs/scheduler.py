@@ -31,7 +31,7 @@ from long_running_agents.domain.job import (
 from long_running_agents.domain.schedule import Schedule, ScheduleKind, parse_schedule
 from long_running_agents.domain.session import MINE, Mode
 from long_running_agents.domain.turn import Terms, Turn, TurnOrigin, TurnStatus
-from long_running_agents.errors import LraError
+from long_running_agents.errors import LraError, UsageError
 from long_running_agents.models.factory import ModelSource
 from long_running_agents.store import agents, jobs, sessions
 from long_running_agents.store.database import Database, Transaction
@@ -43,6 +43,8 @@ _SPREAD = 600.0
 """Seconds over which the runs are spread that an outage has held up."""
 _AT_ONCE = 2
 """How many of those begin at once."""
+_LOOKED_BACK = 50
+"""Firings among which the newest runs are looked for."""
 _QUOTED = 2_000
 """Characters of the last result that the next run is shown."""
 
@@ -100,9 +102,15 @@ class Scheduler:
         now, fired = self.turns.clock.now(), list[_Fired]()
         while found := await self.database.read(lambda tx: jobs.due(tx, now)):
             for job in found:
-                fired += await self.database.write(
-                    lambda tx, job=job: self._account(tx, job.owner, job.id, now)
-                )
+                try:
+                    fired += await self.database.write(
+                        lambda tx, job=job: self._account(tx, job.owner, job.id, now)
+                    )
+                except UsageError as error:
+                    # Such as a time zone that is no more: it must not hold up the others.
+                    why = f"it cannot be read any more: {error.message}"
+                    paused = replace(job, state=JobState.PAUSED, note=why, next_at=None)
+                    await self.database.write(lambda tx, job=paused: jobs.save(tx, job))
         await self._begin(fired)
         await self.changed()
 
@@ -220,7 +228,7 @@ class Scheduler:
 
     def _failing(self, tx: Transaction, job: Job) -> bool:
         """Whether the newest runs have all failed, since a person has looked at the job."""
-        past = jobs.history(tx, job.owner, job.id, limit=MOST_AT_ONCE)
+        past = jobs.history(tx, job.owner, job.id, limit=_LOOKED_BACK)
         ended = [view for view in past if view.status is not None and view.status.ended]
         newest = [each for each in ended if each.firing.seen_at > job.updated_at][:PAUSE_AFTER]
         failed = (TurnStatus.FAILED, TurnStatus.LIMITED)
@@ -239,10 +247,10 @@ def moments(job: Job, now: datetime) -> tuple[list[datetime], datetime | None]:
 
 def skip_due(tx: Transaction, job: Job, now: datetime, why: str) -> None:
     """Give moments that have come their firings although nothing runs: a person steps in."""
-    while (found := moments(job, now))[0] and job.state is JobState.ACTIVE:
-        for moment in found[0]:
+    while job.state is JobState.ACTIVE and (due := moments(job, now)[0]):
+        for moment in due:
             _keep(tx, job, moment, moment.isoformat(), now, FiringOutcome.SKIPPED, why)
-        job = replace(job, cursor=found[0][-1])
+        job = replace(job, cursor=due[-1])
 
 
 def _schedule(job: Job) -> Schedule:

@@ -3,11 +3,11 @@
 import asyncio
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from zoneinfo import available_timezones
 
 from pydantic import TypeAdapter, ValidationError
@@ -32,6 +32,8 @@ from long_running_agents.jobs.cron_file import CRON_FILE, CronFile, dump_jobs, p
 from long_running_agents.jobs.scheduler import Scheduler, moments, skip_due
 from long_running_agents.store import jobs
 from long_running_agents.store.database import Transaction
+
+T = TypeVar("T")
 
 _DRAFT = TypeAdapter(JobDraft)
 _FIELDS = tuple(each.name for each in fields(JobDraft))
@@ -203,7 +205,7 @@ class JobService:
     def _own(self, tx: Transaction) -> list[Job]:
         return jobs.of_owner(tx, self.owner)
 
-    async def _changed(self, work: Any) -> Any:
+    async def _changed(self, work: Callable[[Transaction], T]) -> T:
         """Write a change, have the next moment waited for, and the file say the same."""
         done = await self.scheduler.database.write(work)
         await self.scheduler.changed()
@@ -254,7 +256,11 @@ class JobService:
 
     def _view(self, tx: Transaction, job: Job) -> JobView:
         now = self._now()
-        view = parse_schedule(job.schedule, job.zone).view(now, job.anchor)
+        try:
+            view = parse_schedule(job.schedule, job.zone).view(now, job.anchor)
+        except UsageError as error:
+            # Such as a time zone that is no more: the job can be seen and edited all the same.
+            view = ScheduleView(words=error.message)
         if job.state is not JobState.ACTIVE:
             view = replace(view, next_times=())
         last = jobs.history(tx, job.owner, job.id, limit=1)
