@@ -7,10 +7,10 @@ of a day fires once: the first of a pair, and a skipped one at the first moment 
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from datetime import UTC, datetime, time, timedelta, tzinfo
 from enum import StrEnum
 from itertools import islice
 from zoneinfo import ZoneInfo
@@ -40,7 +40,7 @@ _UNTIMED = {
 # The years of "at" are those of which no zone leads out of what Python can count.
 _DATE = r"(?:19|2\d)\d\d-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d)?(?:Z|[+-]\d\d:\d\d)?"
 _FORMS = {
-    "every": (r"every (\d{1,7})([mhd])", "every 30m, every 2h or every 1d, at least every 1m"),
+    "every": (r"every ([1-9]\d{0,4})([mhd])", "every 30m, every 2h or every 1d, at least every 1m"),
     "daily": (r"daily ([01]?\d|2[0-3]):([0-5]\d)", "daily 09:00"),
     "hourly": (r"hourly :([0-5]\d)", "hourly :15"),
     "at": (rf"at ({_DATE})", "at 2026-12-01T09:00+01:00, or without +01:00 in the job's zone"),
@@ -52,28 +52,22 @@ _HINT = (
 )
 _NICKNAMES = {
     "@hourly": "0 * * * *",
-    "@daily": "0 0 * * *",
-    "@midnight": "0 0 * * *",
+    **dict.fromkeys(("@daily", "@midnight"), "0 0 * * *"),
     "@weekly": "0 0 * * 0",
     "@monthly": "0 0 1 * *",
-    "@yearly": "0 0 1 1 *",
-    "@annually": "0 0 1 1 *",
+    **dict.fromkeys(("@yearly", "@annually"), "0 0 1 1 *"),
 }
-_FIELDS = (
-    ("minute", "0 to 59"),
-    ("hour", "0 to 23"),
-    ("day of the month", "1 to 31, L for the last day or LW for the last weekday"),
-    ("month", "1 to 12, or jan to dec"),
-    ("day of the week", "0 to 7, sun to sat, 5L for the last Friday, mon#2 for the second Monday"),
+_FIELDS = ("minute", "hour", "day of the month", "month", "day of the week")
+_FIELDS_HINT = (
+    "Write minute (0-59), hour (0-23), day of the month (1-31, L), month (1-12, jan-dec) and day "
+    "of the week (0-7, sun-sat, 5L, mon#2), without seconds; ranges go up, and lists have commas."
 )
 _UNITS = {"day": timedelta(days=1), "hour": timedelta(hours=1), "minute": timedelta(minutes=1)}
 _DAY = timedelta(days=1)
 _LONGEST_TEXT = 300
-_LONGEST_PERIOD = 3660 * _DAY
-# 29 February on a given weekday is at most 40 years away.
-_LONGEST_WAIT = 41 * 366
-# Python's dates end in 9999, and an iterator has to end before them.
-_LAST_YEAR = 9000
+_LONGEST_WAIT = 41 * 366  # 29 February on a given weekday is at most 40 years away.
+_LAST_YEAR = 9000  # Python's dates end in 9999, and an iterator has to end before them.
+_FARTHEST_BACK = timedelta(hours=8)  # No clock went back by more than seven since 1970.
 _EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
 
 
@@ -114,10 +108,11 @@ class Schedule:
             said = f"Every {name}" if count == 1 else f"Every {count} {name}s"
         elif self.at is not None:
             local = self.at.astimezone(ZoneInfo(self.zone))
-            clock = local.time().isoformat("seconds" if local.second else "minutes")
-            said = f"Once, on {local.date().isoformat()} at {clock} ({self.zone})"
+            said = f"Once, on {local:%Y-%m-%d at %H:%M:%S}".removesuffix(":00") + f" ({self.zone})"
         elif self.cron:
-            said = f"{_cron_words(self.cron)} ({self.zone})"
+            said = f"{CronSim(self.cron, _EPOCH).explain()} ({self.zone})"
+            for right in ("1st", "2nd", "3rd"):  # The library says 22th.
+                said = re.sub(rf"\b([2-5]){right[0]}th\b", rf"\g<1>{right}", said)
         else:
             said = _UNTIMED[self.kind]
         return said
@@ -156,39 +151,31 @@ def _parse(text: str, zone: ZoneInfo, name: str) -> Schedule:
     head = text.lower().partition(" ")[0]
     if head not in _FORMS:
         return Schedule(kind=ScheduleKind.CRON, text=text, zone=name, cron=_cron(text))
-    bare = Schedule(kind=ScheduleKind(head), text=text, zone=name)
     form, example = _FORMS[head]
-    hint = f"Write it as in: {example}."
     if not (found := re.fullmatch(form, text, re.IGNORECASE)):
-        raise UsageError(f"{text!r} is not how {head} is written.", hint=hint)
+        said = f"{text!r} is not how {head} is written."
+        raise UsageError(said, hint=f"Write it as in: {example}.")
+    bare = Schedule(kind=ScheduleKind(head), text=text, zone=name)
     match bare.kind:
         case ScheduleKind.EVERY:
-            return replace(bare, period=_period(int(found[1]), found[2].lower(), text, hint))
+            units = {unit[0]: length for unit, length in _UNITS.items()}
+            return replace(bare, period=int(found[1]) * units[found[2].lower()])
         case ScheduleKind.DAILY:
             return replace(bare, cron=f"{int(found[2])} {int(found[1])} * * *")
         case ScheduleKind.HOURLY:
             return replace(bare, cron=f"{int(found[1])} * * * *")
         case ScheduleKind.AT:
-            return replace(bare, at=_date(found[1], zone, text, hint))
+            return replace(bare, at=_at(found[1].upper(), zone))
         case _:
             return bare
 
 
-def _period(count: int, unit: str, text: str, hint: str) -> timedelta:
-    period = count * {name[0]: length for name, length in _UNITS.items()}[unit]
-    if not period or period > _LONGEST_PERIOD:
-        raise UsageError(f"{text!r} is not from 1m to {_LONGEST_PERIOD.days}d.", hint=hint)
-    return period
-
-
-def _date(written: str, zone: ZoneInfo, text: str, hint: str) -> datetime:
+def _at(text: str, zone: ZoneInfo) -> datetime:
     try:
-        moment = datetime.fromisoformat(written.upper())
+        moment = datetime.fromisoformat(text)
     except ValueError as error:
-        raise UsageError(f"{text!r} is no date: {error}.", hint=hint) from error
-    if moment.tzinfo is None:
-        (moment,) = _moments(moment, zone, often=False)
-    return moment.astimezone(UTC)
+        raise UsageError(f"{text!r} is no date: {error}.", hint=_HINT) from error
+    return moment.astimezone(UTC) if moment.tzinfo else _moments(moment, zone, often=False)[0]
 
 
 def _cron(text: str) -> str:
@@ -199,90 +186,61 @@ def _cron(text: str) -> str:
     fields = cron.split(" ")
     if len(fields) != len(_FIELDS):
         said = f"A cron expression has five fields, and {text!r} has {len(fields)}."
-        named = ", ".join(name for name, _ in _FIELDS)
-        raise UsageError(said, hint=f"They are {named}; there are no seconds.")
-    for place, (name, expected) in enumerate(_FIELDS):
+        raise UsageError(said, hint=_FIELDS_HINT)
+    for place, name in enumerate(_FIELDS):
         for term in fields[place].split(","):
             if not _fits(place, term):
-                first, dash, last = term.partition("/")[0].partition("-")
-                back = dash and _fits(place, first) and _fits(place, last)
-                said = f"{term!r} runs backwards" if back else f"{term!r} is no {name}"
-                hint = f"What may stand there: {expected}; ranges go up, and lists have commas."
-                raise UsageError(f"In {text!r}, {said}.", hint=hint)
+                first, _, last = term.partition("/")[0].partition("-")
+                fault = "runs backwards" if _fits(place, f"{last}-{first}") else f"is no {name}"
+                raise UsageError(f"In {text!r}, {term!r} {fault}.", hint=_FIELDS_HINT)
     # Each field is right alone, so what is refused here is a day that no month has.
     with suppress(CronSimError):
         if next(_cron_moments(CronSim(cron, _EPOCH), UTC, _EPOCH), None):
             return cron
-    hint = "Choose a day that one of its months has."
-    raise UsageError(f"{text!r} never fires: there is no such day.", hint=hint)
+    raise UsageError(f"{text!r} never fires: there is no such day.", hint="Choose another day.")
 
 
 def _fits(place: int, term: str) -> bool:
-    fields = ["*"] * len(_FIELDS)
-    fields[place] = term
     try:
-        return bool(CronSim(" ".join(fields), _EPOCH))
+        return bool(CronSim("* " * place + term + " *" * (4 - place), _EPOCH))
     except CronSimError:
         return False
-
-
-def _cron_words(cron: str) -> str:
-    def ordinal(found: re.Match[str]) -> str:
-        return found[1] + {"1": "st", "2": "nd", "3": "rd"}[found[1][-1]]
-
-    # The library says 22th.
-    return re.sub(r"\b([2-5][123])th\b", ordinal, CronSim(cron, _EPOCH).explain())
 
 
 def _cron_moments(cron: CronSim, zone: tzinfo, start: datetime) -> Iterator[datetime]:
     often = cron.parts[1].startswith("*") or cron.parts[2].startswith("*")
     clock = [time(hour, minute) for hour in sorted(cron.hours) for minute in sorted(cron.minutes)]
-    # A clock that goes back over midnight shows the day before once more.
-    day = start.astimezone(zone).date() - _DAY
+    # A clock that goes back shows once more what it showed before the start.
+    since = start.astimezone(zone).replace(tzinfo=None) - _FARTHEST_BACK
+    day, waited = since.date(), 0
     held: set[datetime] = set()
-    waited = 0
     while waited < _LONGEST_WAIT and day.year < _LAST_YEAR:
         waited += 1
         if day.month in cron.months and cron.match_day(day):
-            held.update(_on_day(day, clock, zone, often=often))
+            walls = [wall for shown in clock if (wall := datetime.combine(day, shown)) >= since]
+            held.update(moment for wall in walls for moment in _moments(wall, zone, often=often))
             waited = 0
         day += _DAY
         if held:
             # Where the clock changes around midnight, moments of two days may alternate or meet.
-            floor = min(_both(datetime.combine(day, time()), zone))
-            ready = sorted(moment for moment in held if moment < floor)
+            (begin,) = _moments(datetime.combine(day, time()), zone, often=False)
+            ready = sorted(moment for moment in held if moment < begin)
             held.difference_update(ready)
             yield from (moment for moment in ready if moment > start)
 
 
-def _on_day(day: date, clock: list[time], zone: tzinfo, *, often: bool) -> Iterable[datetime]:
-    midnight = datetime.combine(day, time())
-    begin, end = {*_both(midnight, zone)}, {*_both(midnight + _DAY, zone)}
-    if end == {moment + _DAY for moment in begin} and len(begin) == 1:
-        offset = midnight.replace(tzinfo=UTC) - begin.pop()
-        return (datetime.combine(day, shown, UTC) - offset for shown in clock)
-    walls = (datetime.combine(day, shown) for shown in clock)
-    return (moment for wall in walls for moment in _moments(wall, zone, often=often))
-
-
-def _both(wall: datetime, zone: tzinfo) -> tuple[datetime, datetime]:
-    """A wall time in UTC, read by the clock before a change and by the one after it."""
-    local = wall.replace(tzinfo=zone)
-    return local.astimezone(UTC), local.replace(fold=1).astimezone(UTC)
-
-
 def _moments(wall: datetime, zone: tzinfo, *, often: bool) -> tuple[datetime, ...]:
     """The moments that a wall time stands for."""
-    first, second = _both(wall, zone)
+    local = wall.replace(tzinfo=zone)
+    first, second = local.astimezone(UTC), local.replace(fold=1).astimezone(UTC)
     if first <= second:
         return (first, second) if often else (first,)
     if often:
         return ()
 
-    # Of a skipped wall time, the second reading lies before the change and the first after it.
-    def changed(seconds: int) -> bool:
-        moment = second + timedelta(seconds=seconds)
-        return moment.astimezone(zone).utcoffset() != second.astimezone(zone).utcoffset()
+    def shown(seconds: int) -> datetime:
+        return (second + timedelta(seconds=seconds)).astimezone(zone).replace(tzinfo=None)
 
+    # Of a skipped wall time, the second reading lies before the gap and the first after it.
     within = range(int((first - second).total_seconds()) + 1)
-    return (second + timedelta(seconds=bisect_left(within, x=True, key=changed)),)
+    return (second + timedelta(seconds=bisect_left(within, wall, key=shown)),)

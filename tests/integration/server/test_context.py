@@ -161,14 +161,17 @@ async def test_a_message_that_would_be_refused_is_shown_with_the_reason(tmp_path
 
 async def test_tools_are_told_in_short_before_many_are_left_out(tmp_path):
     known = selection.once(tool.tool_def for tool in built_in(without=[WORK]).tools.values())
-    size = selection.takes(tool for tool in known if tool.name not in selection.CORE)
+    rare = {*selection.CORE, "list_jobs", "propose_job"}
+    size = selection.takes(tool for tool in known if tool.name not in rare)
     # A quarter of the window is for tools: a little less than all of them take.
     async with believing(tmp_path, agent__model__context_window=4 * size - 4) as (_, client):
         seen = await client().ok("GET", page(prompt="Create a task"))
         whole = await client().ok("GET", "/api/tools")
     states = [each["state"] for each in seen["tools"]]
     assert states.count("short") > 1
-    usual = [each for each in whole["tools"] if each["enabled"] and each["family"] != WORK]
+    usual = [
+        each for each in whole["tools"] if each["enabled"] and each["family"] not in (WORK, "jobs")
+    ]
     assert len(states) >= len(usual) - 2
 
 

@@ -17,6 +17,7 @@ NAMES = {
     "approval_id": "a",
     "rule_id": 1,
     "work_id": "w",
+    "job_id": "j",
     "grant_id": "g",
     "batch": "b",
     "provider": "openai",

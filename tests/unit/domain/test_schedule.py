@@ -64,6 +64,8 @@ TRANSITIONS = [
     ("America/St_Johns", "2011-11-06"),
     ("Antarctica/Casey", "2020-10-04"),
     ("Antarctica/Casey", "2021-03-14"),
+    ("Antarctica/Vostok", "1994-01-31"),
+    ("America/Nuuk", "2024-03-31"),
     ("Asia/Kathmandu", "1986-01-01"),
     ("Asia/Tehran", "2022-03-22"),
     ("Asia/Tehran", "2022-09-22"),
@@ -99,10 +101,11 @@ def matcher(expression):
 
 @cache
 def minutes_around(zone, day):
-    """Each minute of five days, with what the clock on the wall shows."""
-    begin = datetime.combine(date.fromisoformat(day), datetime.min.time(), UTC) - 2.5 * DAY
-    moments = [begin + MINUTE * count for count in range(5 * 24 * 60)]
-    return [(moment, moment.astimezone(ZoneInfo(zone)).replace(tzinfo=None)) for moment in moments]
+    """Each minute of three days, with what the clock on the wall shows."""
+    begin = datetime.combine(date.fromisoformat(day), datetime.min.time(), UTC) - 1.5 * DAY
+    found = [begin + MINUTE * count for count in range(3 * 24 * 60)]
+    place = ZoneInfo(zone)
+    return [(moment, moment.astimezone(place).replace(tzinfo=None, fold=0)) for moment in found]
 
 
 def by_definition(expression, minutes):
@@ -113,36 +116,50 @@ def by_definition(expression, minutes):
         return [moment for moment, wall in minutes if matches(wall)]
     fired, seen, shown = [], set(), minutes[0][1] - MINUTE
     for moment, wall in minutes:
-        passed = [wall.replace(fold=0)]
+        passed = [wall]
         while passed[-1] - MINUTE > shown:
             passed.append(passed[-1] - MINUTE)
-        if any(matches(each) and each not in seen for each in passed):
+        due = {each for each in passed if matches(each)} - seen
+        if due:
             fired.append(moment)
-        seen.update(passed)
+        seen |= due
         shown = wall
     return fired
 
 
-@pytest.mark.parametrize("expression", EXPRESSIONS)
-@pytest.mark.parametrize(("zone", "day"), TRANSITIONS)
-def test_every_moment_around_a_change_of_the_clock_is_the_defined_one(zone, day, expression):
+def differences(expression, zone, day):
+    """The starts from which a schedule does not give the moments of the definition."""
     minutes = minutes_around(zone, day)
     begin, end = minutes[0][0] - MINUTE, minutes[-1][0]
     schedule = parse_schedule(expression, zone)
-
     expected = by_definition(expression, minutes)
+    found = list(takewhile(lambda moment: moment <= end, schedule.after(begin, NOW)))
+    wrong = [] if found == expected else [begin]
+    for start in (begin + timedelta(hours=17, seconds=17) * count for count in range(1, 4)):
+        rest = [moment for moment in expected if moment > start][:3]
+        if list(islice(schedule.after(start, NOW), len(rest))) != rest:
+            wrong.append(start)
+    return wrong
 
-    assert len({wall.replace(tzinfo=UTC) - moment for moment, wall in minutes}) == 2
-    assert list(takewhile(lambda at: at <= end, schedule.after(begin, NOW))) == expected
-    for start in (begin + timedelta(hours=13, seconds=17) * count for count in range(1, 9)):
-        rest = [moment for moment in expected if moment > start]
-        assert list(islice(schedule.after(start, NOW), len(rest[:3]))) == rest[:3]
+
+@pytest.mark.parametrize(("zone", "day"), TRANSITIONS)
+def test_every_moment_around_a_change_of_the_clock_is_the_defined_one(zone, day):
+    found = {expression: differences(expression, zone, day) for expression in EXPRESSIONS}
+
+    assert {expression: starts for expression, starts in found.items() if starts} == {}
 
 
 def test_the_table_is_as_large_as_promised():
     assert len(EXPRESSIONS) * len(TRANSITIONS) >= 320
     assert len(set(EXPRESSIONS)) == 16
     assert len(set(TRANSITIONS)) == len(TRANSITIONS)
+
+
+@pytest.mark.parametrize(("zone", "day"), TRANSITIONS)
+def test_each_of_the_days_has_one_change_of_the_clock(zone, day):
+    offsets = [wall.replace(tzinfo=UTC) - moment for moment, wall in minutes_around(zone, day)]
+
+    assert sum(earlier != later for earlier, later in pairwise(offsets)) == 1
 
 
 def test_the_definition_itself_doubles_skips_and_moves():
@@ -174,13 +191,13 @@ BAD = [
     ("@every 5m", "@hourly, @daily"),
     ("every", "'every' is not how every is written"),
     ("every 30s", "at least every 1m"),
-    ("every 0m", "'every 0m' is not from 1m to 3660d"),
+    ("every 0m", "'every 0m' is not how every is written"),
     ("every 1.5h", "is not how every is written"),
     ("every -5m", "is not how every is written"),
     ("every 2w", "every 30m, every 2h or every 1d"),
-    ("every 3661d", "is not from 1m to 3660d"),
+    ("every 100000d", "is not how every is written"),
     ("every 99999999999d", "is not how every is written"),
-    ("every \u0663\u0660m", "is no plain letter or digit"),
+    ("every \u0663\u0660m", "'\u0663' in 'every \u0663\u0660m' is no plain letter or digit"),
     ("daily", "Write it as in: daily 09:00"),
     ("daily 24:00", "'daily 24:00' is not how daily is written"),
     ("daily 9", "Write it as in: daily 09:00"),
@@ -201,8 +218,8 @@ BAD = [
     ("startup now", "Write it as in: startup, and nothing after it"),
     ("manual 5", "is not how manual is written"),
     ("0 0 9 * * *", "has five fields, and '0 0 9 * * *' has 6"),
-    ("0 9 * *", "has 4. They are minute, hour"),
-    ("61 * * * *", "'61' is no minute. What may stand there: 0 to 59"),
+    ("0 9 * *", "has 4. Write minute (0-59), hour"),
+    ("61 * * * *", "'61' is no minute. Write minute (0-59)"),
     ("0 24 * * *", "'24' is no hour"),
     ("0 9 0 * *", "'0' is no day of the month"),
     ("0 9 32 * *", "'32' is no day of the month"),
@@ -214,12 +231,13 @@ BAD = [
     ("L 9 * * *", "is no schedule"),
     ("*/0 * * * *", "'*/0' is no minute"),
     ("1,,2 * * * *", "'' is no minute"),
-    ("1-2-3 * * * *", "'1-2-3' runs backwards"),
+    ("1-2-3 * * * *", "'1-2-3' is no minute"),
     ("5-1 * * * *", "'5-1' runs backwards"),
     ("0 22-4/2 * * *", "'22-4/2' runs backwards"),
+    ("5-10/0 * * * *", "'5-10/0' is no minute"),
     ("0 9 * * fri-mon", "'fri-mon' runs backwards"),
     ("0 9 * dec-jan *", "'dec-jan' runs backwards"),
-    ("\u0665 * * * *", "is no plain letter or digit"),
+    ("\u0665 * * * *", "'\u0665' in '\u0665 * * * *' is no plain letter or digit"),
     ("0 9 * * \u017fun", "is no plain letter or digit"),
     ("0 0 31 2 *", "'0 0 31 2 *' never fires: there is no such day"),
     ("0 0 30,31 feb *", "never fires"),
@@ -338,7 +356,7 @@ moments = st.datetimes(datetime(1990, 1, 1), datetime(2090, 1, 1), timezones=st.
     start=moments,
     zone=st.sampled_from(["UTC", "Europe/Berlin", "Pacific/Apia"]),
 )
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=200)
 def test_periods_are_counted_from_the_anchor_and_never_begin_anew(count, unit, anchor, start, zone):
     schedule = parse_schedule(f"every {count}{unit}", zone)
     found = list(islice(schedule.after(start.astimezone(ZoneInfo(zone)), anchor), 4))
@@ -454,5 +472,5 @@ def test_many_moments_are_found_without_walking_minutes():
 def test_the_moments_end_before_the_calendar_does():
     late = datetime(8999, 12, 30, tzinfo=UTC)
 
-    for text in ("every 3660d", "daily 09:00", "* * * * *", "0 0 29 2 *"):
+    for text in ("every 99999d", "daily 09:00", "* * * * *", "0 0 29 2 *"):
         assert len(list(parse_schedule(text, "Pacific/Apia").after(late, NOW))) < 5000

@@ -11,7 +11,7 @@ from long_running_agents.domain.auth import Caller
 from long_running_agents.domain.job import FiringView, JobId, JobState, JobView, ScheduleView
 from long_running_agents.domain.turn import TurnStatus
 from long_running_agents.jobs.service import JobService
-from long_running_agents.server.auth import Approving, Reading
+from long_running_agents.server.auth import Approving, Chatting, Reading
 from long_running_agents.server.http import PLAIN, Limit, Routes, route
 from long_running_agents.server.routes.skills import Values
 from long_running_agents.server.wire import WireRequest, WireResponse, derived, example
@@ -159,7 +159,7 @@ class JobRoutes(Routes, tag="jobs"):
         return JobResponse.of(await self._of(caller).add(body.job))
 
     @route("POST /api/jobs/preview")
-    async def preview(self, caller: Reading, body: SchedulePreview) -> ScheduleResponse:
+    async def preview(self, caller: Chatting, body: SchedulePreview) -> ScheduleResponse:
         """Say a schedule in words, with its next five moments."""
         found = await self._of(caller).preview(body.schedule, zone=body.zone)
         return ScheduleResponse.of(found)
