@@ -75,7 +75,8 @@ class Scheduler:
 
         def work(tx: Transaction) -> list[_Fired]:
             found = jobs.at_startup(tx)
-            wanted = [job for job in found if _schedule(job).kind is ScheduleKind.STARTUP]
+            # By its word: one that cannot be read any more must not hold up the others.
+            wanted = [job for job in found if job.schedule.strip().lower() == ScheduleKind.STARTUP]
             return [self.fire(tx, job, now, boot, now) for job in wanted]
 
         self._alarm = Alarm(self.turns.clock, self._ring)

@@ -4,11 +4,12 @@ import asyncio
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, fields, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
-from zoneinfo import available_timezones
+from zoneinfo import ZoneInfo
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -309,5 +310,8 @@ def local_zone(variables: Mapping[str, str]) -> str:
     linked = os.path.realpath("/etc/localtime").partition("zoneinfo/")[2]
     written = Path("/etc/timezone")
     kept = written.read_text(encoding="utf-8").strip() if written.is_file() else ""
-    known = available_timezones()
-    return next((zone for zone in (named, linked, kept) if zone in known), "UTC")
+    for zone in filter(None, (named, linked, kept)):
+        # One look each: a list of all zones takes a walk through hundreds of files.
+        with suppress(KeyError, ValueError, OSError):
+            return ZoneInfo(zone).key
+    return "UTC"
