@@ -1,4 +1,4 @@
-"""The schema of jobs and their firings; the other tables are in `tables.py`."""
+"""The schema of jobs, notices and what is learned; the other tables are in `tables.py`."""
 
 from sqlalchemy import (
     BigInteger,
@@ -16,9 +16,11 @@ from long_running_agents.store.tables import (
     Dollars,
     Moment,
     keys,
+    memory_column,
     metadata,
     optional,
     required,
+    session_column,
     table,
 )
 
@@ -54,6 +56,49 @@ firings = table(
     ForeignKeyConstraint(["owner", "job_id"], ["jobs.owner", "jobs.id"], ondelete="CASCADE"),
     Index("firings_by_time", "owner", "job_id", "planned"),
     Index("firings_by_turn", "turn_id"),
+)
+
+# What is to be told to somebody outside, each once.
+notices = table(
+    "notices",
+    *keys("owner", "key", "target"),
+    *required(String, "kind", "job_id"),
+    *required(Text, "title", "text", "error"),
+    Column("attempts", Integer, nullable=False),
+    Column("created_at", Moment, nullable=False),
+    # When it is tried next; null once it is sent or given up.
+    *optional(Moment, "next_at", "sent_at"),
+    Index("notices_by_next", "next_at"),
+)
+
+# Up to which turn of a session was reflected on.
+reflections = table(
+    "reflections",
+    session_column(primary_key=True),
+    Column("number", Integer, nullable=False),
+    Column("at", Moment, nullable=False),
+)
+
+learned = table(
+    "learned",
+    Column("number", Integer, primary_key=True, autoincrement=True),
+    *required(String, "owner", "kind", "state"),
+    *required(Text, "text", "quote", "reason"),
+    # No foreign keys: what was learned outlives the session it came from.
+    *optional(String, "session_id", "turn_id"),
+    Column("memory_id", Integer),
+    Column("at", Moment, nullable=False),
+    Index("learned_by_owner", "owner", "number"),
+    Index("learned_by_memory", "memory_id"),
+    sqlite_autoincrement=True,
+)
+
+# How often a memory was recalled, and what came of it.
+memory_uses = table(
+    "memory_uses",
+    memory_column(),
+    *required(Integer, "shown", "used", "harmed", default="0"),
+    Column("shown_at", Moment),
 )
 
 SCHEMA = metadata

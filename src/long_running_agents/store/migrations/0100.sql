@@ -218,6 +218,20 @@ CREATE TABLE jobs (
 	PRIMARY KEY (owner, id)
 )
 
+CREATE TABLE learned (
+	number INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
+	owner VARCHAR NOT NULL,
+	kind VARCHAR NOT NULL,
+	state VARCHAR NOT NULL,
+	text TEXT NOT NULL,
+	quote TEXT NOT NULL,
+	reason TEXT NOT NULL,
+	session_id VARCHAR,
+	turn_id VARCHAR,
+	memory_id INTEGER,
+	at BIGINT NOT NULL
+)
+
 CREATE TABLE memories (
 	id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
 	owner VARCHAR NOT NULL,
@@ -293,6 +307,16 @@ CREATE TABLE memory_turns (
 	FOREIGN KEY(turn_id) REFERENCES turns (id) ON DELETE CASCADE
 )
 
+CREATE TABLE memory_uses (
+	memory_id INTEGER NOT NULL,
+	shown INTEGER DEFAULT '0' NOT NULL,
+	used INTEGER DEFAULT '0' NOT NULL,
+	harmed INTEGER DEFAULT '0' NOT NULL,
+	shown_at BIGINT,
+	PRIMARY KEY (memory_id),
+	FOREIGN KEY(memory_id) REFERENCES memories (id) ON DELETE CASCADE
+)
+
 CREATE TABLE memory_vectors (
 	space INTEGER NOT NULL,
 	memory_id INTEGER NOT NULL,
@@ -343,6 +367,22 @@ CREATE TABLE model_lacks (
 	PRIMARY KEY (endpoint, model, what)
 )
 
+CREATE TABLE notices (
+	owner VARCHAR NOT NULL,
+	"key" VARCHAR NOT NULL,
+	target VARCHAR NOT NULL,
+	kind VARCHAR NOT NULL,
+	job_id VARCHAR NOT NULL,
+	title TEXT NOT NULL,
+	text TEXT NOT NULL,
+	error TEXT NOT NULL,
+	attempts INTEGER NOT NULL,
+	created_at BIGINT NOT NULL,
+	next_at BIGINT,
+	sent_at BIGINT,
+	PRIMARY KEY (owner, "key", target)
+)
+
 CREATE TABLE pictures (
 	session_id VARCHAR NOT NULL,
 	id VARCHAR NOT NULL,
@@ -374,6 +414,14 @@ CREATE TABLE raises (
 	cost BIGINT DEFAULT '0' NOT NULL,
 	seconds FLOAT DEFAULT '0' NOT NULL,
 	PRIMARY KEY (owner, scope, "key")
+)
+
+CREATE TABLE reflections (
+	session_id VARCHAR NOT NULL,
+	number INTEGER NOT NULL,
+	at BIGINT NOT NULL,
+	PRIMARY KEY (session_id),
+	FOREIGN KEY(session_id) REFERENCES sessions (id) ON DELETE CASCADE
 )
 
 CREATE TABLE requests (
@@ -635,6 +683,10 @@ CREATE INDEX grants_by_owner ON grants (owner)
 
 CREATE INDEX jobs_by_next ON jobs (next_at)
 
+CREATE INDEX learned_by_memory ON learned (memory_id)
+
+CREATE INDEX learned_by_owner ON learned (owner, number)
+
 CREATE INDEX memories_by_digest ON memories (owner, digest)
 
 CREATE INDEX memories_by_owner ON memories (owner, kind, id)
@@ -658,6 +710,8 @@ CREATE INDEX memory_trash_by_end ON memory_trash (until)
 CREATE INDEX memory_vectors_by_memory ON memory_vectors (memory_id)
 
 CREATE INDEX messages_by_turn ON messages (turn_id)
+
+CREATE INDEX notices_by_next ON notices (next_at)
 
 CREATE INDEX requests_by_time ON requests (at)
 
