@@ -10,8 +10,8 @@ PACKAGE = Path(long_running_agents.__file__).parent
 SOURCES = {path: path.read_text(encoding="utf-8") for path in sorted(PACKAGE.rglob("*.py"))}
 LONGEST_FILE = 700
 LONGEST_FUNCTION = 60
-TOTAL_LINES = 83_618
-TOTAL_FILES = 331
+TOTAL_LINES = 83_727
+TOTAL_FILES = 332
 MODULES_WITH_ONE_IMPORTER = 60
 
 

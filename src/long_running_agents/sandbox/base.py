@@ -148,8 +148,6 @@ class SandboxSpec:
     """Hosts that may be reached, such as example.org, *.example.org or example.org:8443."""
     packages: Path | None = None
     """A folder of Python packages, seen read-only."""
-    preload: tuple[str, ...] = ()
-    """Modules imported before the first call, so that no call has to wait for them."""
     transactional: bool = True
     """Whether a cell that fails hard leaves the state as it was. Off, threads outlive a cell."""
 

@@ -212,7 +212,6 @@ def kernel_settings(
         "watch_memory": not counted,
         "proxy": proxy,
         "paths": paths,
-        "preload": list(spec.preload),
     }
 
 

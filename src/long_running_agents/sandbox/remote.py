@@ -97,7 +97,6 @@ def spec_within(wanted: CreateRequest, usual: SandboxSpec) -> SandboxSpec:
         ),
         network=network,
         packages=usual.packages,
-        preload=usual.preload,
         transactional=wanted.transactional,
     )
 

@@ -39,11 +39,6 @@ def main(channel: int) -> None:
     config = KernelConfig(read_frame(reading))
     sys.path += config.paths
     listening_streams()
-    for name in config.preload:
-        try:
-            __import__(name)
-        except Exception:  # noqa: BLE001, S112 - a cell that needs it will say what is wrong
-            continue
     Supervisor(reading, writing, config).run(filtered=_filtered(config))
 
 

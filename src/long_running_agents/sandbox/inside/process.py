@@ -54,7 +54,6 @@ class KernelConfig:
         """The socket of the host's proxy; empty without network."""
         self.paths: list[str] = message["paths"]
         """Folders of packages."""
-        self.preload: list[str] = message["preload"]
         self.filter: dict[str, str] = message.get("filter", {})
         """Our filter of system calls for each machine, where the walls have none; in hex."""
 
