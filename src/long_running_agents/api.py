@@ -26,6 +26,7 @@ from long_running_agents.domain.memory import (
     Viewer,
     Written,
 )
+from long_running_agents.domain.reflection import Learned, LearnedState, ReflectionReport
 from long_running_agents.domain.routing import Routing
 from long_running_agents.domain.rule import PinnedRule, RuleId, RuleState
 from long_running_agents.domain.session import Session, SessionOrigin, SessionPreview
@@ -456,6 +457,32 @@ class JobApi(Protocol):
     @request("GET /api/jobs/export", "text")
     async def export(self) -> str:
         """All jobs as JSON that can be imported."""
+        ...
+
+
+class LearnedApi(Protocol):
+    """What was learned: `jobs.learned.LearnedService` and `client.client.LearnedClient`."""
+
+    @request("GET /api/learned", "learned")
+    async def every(
+        self, *, state: LearnedState | None = None, limit: int = 100
+    ) -> Sequence[Learned]:
+        """What was learned, merged, put aside or refused, the newest first."""
+        ...
+
+    @request("POST /api/learned/reflect", seconds=TRIED)
+    async def reflect(self, session_id: SessionId | None = None) -> ReflectionReport:
+        """Read the turns that were not read yet, of one session or of all that are quiet."""
+        ...
+
+    @request("POST /api/learned/curate")
+    async def curate(self) -> ReflectionReport:
+        """Put aside what is unused, outdated or there twice."""
+        ...
+
+    @request("POST /api/learned/{number}/undo")
+    async def undo(self, number: int) -> Learned:
+        """Take back what reflection or the curator did with one thing, within 30 days."""
         ...
 
 

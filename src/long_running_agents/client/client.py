@@ -15,6 +15,7 @@ from long_running_agents.api import (
     AgentApi,
     BudgetApi,
     JobApi,
+    LearnedApi,
     RuleApi,
     SessionApi,
     TurnApi,
@@ -279,6 +280,10 @@ class JobClient(NounClient, JobApi):
     """Add, edit, run, pause and resume jobs, as the server's own service does."""
 
 
+class LearnedClient(NounClient, LearnedApi):
+    """Show what was learned, reflect and curate, as the server's own service does."""
+
+
 def _path(session_id: SessionId) -> str:
     return f"/api/sessions/{quote(session_id)}"
 
@@ -321,6 +326,7 @@ class Client:
         self.works = WorkClient.at(link, owner)
         self.agents = AgentClient.at(link, owner)
         self.jobs = JobClient.at(link, owner)
+        self.learned = LearnedClient.at(link, owner)
         self.memories = MemoryClient.at(link, owner)
         self.skills = SkillClient.at(link, owner)
 

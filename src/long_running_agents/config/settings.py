@@ -223,6 +223,12 @@ class ReflectionSettings(_Section):
     """Longest answer."""
     max_sessions_per_startup: int = Field(default=10, ge=0)
     """How many sessions are read after a start."""
+    quiet_minutes: float = Field(default=15.0, gt=0)
+    """Minutes without a message after which a session is read."""
+    share: float = Field(default=0.05, ge=0, le=1)
+    """Share of the day's tokens that it may use."""
+    small_models: bool = False
+    """Whether a small local model may extract; most of what it finds cannot be quoted."""
 
 
 class JobSettings(_Section):
@@ -230,6 +236,13 @@ class JobSettings(_Section):
 
     timezone: str = ""
     """Time zone of jobs that name none, such as Europe/Berlin; unset means the machine's."""
+
+
+class NoticeSettings(_Section):
+    """Telling somebody outside about jobs."""
+
+    urls: tuple[str, ...] = ()
+    """Where notices go: addresses that take JSON, or others of the extra [notices] (apprise)."""
 
 
 class MemorySettings(_Section):
@@ -361,6 +374,7 @@ class Settings(_Section):
     sessions: SessionSettings = SessionSettings()
     reflection: ReflectionSettings = ReflectionSettings()
     jobs: JobSettings = JobSettings()
+    notices: NoticeSettings = NoticeSettings()
     memory: MemorySettings = MemorySettings()
     budget: BudgetSettings = BudgetSettings()
     sandbox: SandboxSettings = SandboxSettings()

@@ -55,12 +55,30 @@ class FiringOutcome(StrEnum):
     """What became of a planned moment; how its turn ended is the turn's own status."""
 
     RAN = "ran"
+    CHANGED = "changed"
+    """What is watched had changed, so the agent was woken."""
     SKIPPED = "skipped"
-    """A person paused or edited the job before it could run."""
+    """What is watched had not changed, or a person paused or edited the job before it could run."""
     MISSED = "missed"
     OVERLAP = "overlap"
     BLOCKED = "blocked"
     """It could not have run: no model, no budget, no such agent."""
+
+
+class NoticeKind(StrEnum):
+    """What somebody can be told about a job."""
+
+    RESULT = "result"
+    FAILURE = "failure"
+    """A run failed or could not begin, or the job was paused because of it."""
+    SILENCE = "silence"
+    """Nothing ran for longer than expected."""
+    APPROVAL = "approval"
+    """A run waits for an answer."""
+
+
+ALERTS = (NoticeKind.FAILURE, NoticeKind.SILENCE, NoticeKind.APPROVAL)
+"""What is told unless a job says otherwise."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,6 +108,13 @@ class JobDraft:
     """What one run may use."""
     deep_work: bool = False
     """Whether each run is a deep work."""
+    watch: str = ""
+    """What is looked at first: a command for the sandbox, or an address; the agent is woken only
+    when what comes of it has changed."""
+    expect_every: float | None = None
+    """Seconds without a finished run after which somebody is told."""
+    notify: tuple[NoticeKind, ...] = ALERTS
+    """What is told to the addresses in notices.urls."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

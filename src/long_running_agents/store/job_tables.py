@@ -27,11 +27,12 @@ from long_running_agents.store.tables import (
 jobs = table(
     "jobs",
     *keys("owner", "id"),
-    *required(Text, "name", "schedule", "prompt", "note"),
+    *required(Text, "name", "schedule", "prompt", "watch", "note"),
     *required(String, "zone", "state", "agent", "session_mode", "missed", "overlap"),
-    Column("created_by", String, nullable=False),
+    # What is told of it, with spaces between.
+    *required(String, "notify", "created_by"),
     Column("session_id", String),
-    *optional(Float, "max_age", "seconds"),
+    *optional(Float, "max_age", "expect_every", "seconds"),
     Column("jitter", Float, nullable=False),
     # What one run may use, with the seconds above.
     *optional(BigInteger, "steps", "tokens"),
@@ -40,6 +41,8 @@ jobs = table(
     Column("version", Integer, nullable=False),
     *required(Moment, "anchor", "cursor", "created_at", "updated_at"),
     Column("next_at", Moment),
+    # What a watch saw last.
+    *required(Text, "seen", default=""),
     Index("jobs_by_next", "next_at"),
 )
 

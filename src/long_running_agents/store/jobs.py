@@ -9,7 +9,7 @@ from sqlalchemy import ColumnElement, delete, func, insert, select, update
 
 from long_running_agents.domain.budget import Limits
 from long_running_agents.domain.ids import TurnId
-from long_running_agents.domain.job import Firing, FiringView, Job, JobId, JobState
+from long_running_agents.domain.job import Firing, FiringView, Job, JobId, JobState, NoticeKind
 from long_running_agents.domain.turn import TurnStatus
 from long_running_agents.errors import NotFound
 from long_running_agents.store.database import Transaction
@@ -17,7 +17,11 @@ from long_running_agents.store.job_tables import firings, jobs
 from long_running_agents.store.sql import row_reader, row_values
 from long_running_agents.store.tables import turns
 
-_job = row_reader(Job, limits=row_reader(Limits, tool_calls=lambda _: None))
+_job = row_reader(
+    Job,
+    limits=row_reader(Limits, tool_calls=lambda _: None),
+    notify=lambda row: tuple(map(NoticeKind, row.notify.split())),
+)
 _firing = row_reader(Firing)
 _ENDED = [status for status in TurnStatus if status.ended]
 _SHOWN = 300
@@ -25,9 +29,10 @@ _SHOWN = 300
 
 def save(tx: Transaction, job: Job) -> Job:
     """Store a job, new or changed; it comes back without the secrets that were in it."""
-    texts = {name: tx.redact(getattr(job, name)) for name in ("name", "prompt", "note")}
+    shown = ("name", "prompt", "note", "watch")
+    texts = {name: tx.redact(getattr(job, name)) for name in shown}
     job = replace(job, **texts)
-    values = row_values(jobs, job) | row_values(jobs, job.limits)
+    values = row_values(jobs, job, notify=" ".join(job.notify)) | row_values(jobs, job.limits)
     if find(tx, job.owner, job.id) is None:
         tx.execute(insert(jobs), values)
     else:

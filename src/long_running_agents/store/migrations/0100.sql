@@ -193,6 +193,7 @@ CREATE TABLE jobs (
 	name TEXT NOT NULL,
 	schedule TEXT NOT NULL,
 	prompt TEXT NOT NULL,
+	watch TEXT NOT NULL,
 	note TEXT NOT NULL,
 	zone VARCHAR NOT NULL,
 	state VARCHAR NOT NULL,
@@ -200,9 +201,11 @@ CREATE TABLE jobs (
 	session_mode VARCHAR NOT NULL,
 	missed VARCHAR NOT NULL,
 	overlap VARCHAR NOT NULL,
+	notify VARCHAR NOT NULL,
 	created_by VARCHAR NOT NULL,
 	session_id VARCHAR,
 	max_age FLOAT,
+	expect_every FLOAT,
 	seconds FLOAT,
 	jitter FLOAT NOT NULL,
 	steps BIGINT,
@@ -215,6 +218,7 @@ CREATE TABLE jobs (
 	created_at BIGINT NOT NULL,
 	updated_at BIGINT NOT NULL,
 	next_at BIGINT,
+	seen TEXT DEFAULT '' NOT NULL,
 	PRIMARY KEY (owner, id)
 )
 
