@@ -119,7 +119,9 @@ async def test_a_destroyed_one_leaves_no_process_behind(sandbox):
 
     assert not result.alive
     assert len(processes) > 2
-    assert not running(processes)
+    # Killed, and gone as soon as the machine gets to it: a time limit is what fails here.
+    while running(processes):
+        pass
 
 
 def names(**settings):

@@ -44,15 +44,19 @@ def test_help_loads_nothing_heavy(tmp_path, arguments):
     assert not imported(tmp_path, *arguments) & HEAVY
 
 
-def test_help_takes_at_most_100_ms_of_cpu(tmp_path):
-    def once():
+def test_help_costs_little_more_cpu_than_what_reads_the_command_line():
+    def once(*arguments):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        command = [sys.executable, "-m", "long_running_agents", "--help"]
-        subprocess.run(command, capture_output=True, check=True)
+        subprocess.run([sys.executable, *arguments], capture_output=True, check=True)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
-    assert min(once() for _ in range(5)) <= 0.100
+    # 80 ms beside 60 on an idle machine; a busy one makes both dearer.
+    asked = [("-m", "long_running_agents", "--help"), ("-c", "import click")]
+    rounds = [[once(*arguments) for arguments in asked] for _ in range(7)]
+    ours, parser = map(min, zip(*rounds, strict=True))
+
+    assert ours <= 2 * parser
 
 
 @pytest.mark.parametrize(
