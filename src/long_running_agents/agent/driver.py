@@ -64,27 +64,31 @@ class Alarm:
         self._clock = clock
         self._call = call
         self._task: asyncio.Task[None] | None = None
+        self._ringing: asyncio.Task[None] | None = None
         self._at: datetime | None = None
 
     def set(self, at: datetime | None) -> None:
         """Ring at a moment instead of the one before; None for never."""
         if at == self._at:
             return
-        self.close()
-        self._at = at
+        # Only who waits: who was called finishes.
+        if self._task is not None:
+            self._task.cancel()
+        self._task, self._at = None, at
         if at is not None:
             self._task = asyncio.get_running_loop().create_task(self._wait(at))
 
     def close(self) -> None:
         """Do not call any more."""
-        if self._task is not None and self._task is not asyncio.current_task():
-            self._task.cancel()
-        self._task = self._at = None
+        for each in (self._task, self._ringing):
+            if each is not None and each is not asyncio.current_task():
+                each.cancel()
+        self._task = self._ringing = self._at = None
 
     async def _wait(self, at: datetime) -> None:
         while (left := (at - self._clock.now()).total_seconds()) > 0:
             await self._clock.sleep(min(left, _LONGEST))
-        self._at = None
+        self._ringing, self._task, self._at = self._task, None, None
         await self._call()
 
 
