@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import sys
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 
@@ -11,6 +12,7 @@ from tests.integration.stories import hands
 from tests.integration.works.plans import GOAL, WHOLE
 from tests.integration.works.stories import settled
 
+from long_running_agents import doctor
 from long_running_agents.domain.job import JobId, JobState
 from long_running_agents.domain.turn import TurnStatus
 from long_running_agents.domain.work import WorkPhase
@@ -197,7 +199,8 @@ async def test_a_run_that_used_up_its_budget_is_told_as_a_failure(tmp_path, rece
         assert (await run(app)).status is TurnStatus.LIMITED
         await deliver(app)
     [told] = receiver.told
-    assert (told["kind"], "steps" in told["text"]) == ("failure", True)
+    assert (told["kind"], told["title"]) == ("failure", "Morning: limited")
+    assert "Retry the turn" in told["text"]
 
 
 async def test_moments_that_cannot_run_are_told_once_for_all_in_a_row(tmp_path, receiver):
@@ -232,7 +235,7 @@ async def test_silence_is_told_once_until_a_run_is_done_again(tmp_path, receiver
     assert "since 07 March 2026 09:00 UTC" in receiver.told[-1]["text"]
 
 
-async def test_a_running_home_wakes_for_silence_and_for_nothing_else(tmp_path, receiver):
+async def test_a_running_home_wakes_for_silence(tmp_path, receiver):
     clock = FrozenClock(NINE)
     async with open_home(tmp_path, receiver, clock=clock) as app:
         await app.jobs.scheduler.open()
@@ -345,6 +348,40 @@ async def test_the_secret_of_an_address_is_in_no_row_log_or_setting(tmp_path, re
     assert "did not reach http://127.0.0.1" in log
     assert "S3CRET" not in log
     assert not [each for each in tmp_path.glob("lra.db*") if b"S3CRET" in each.read_bytes()]
+
+
+async def test_the_doctor_says_which_address_is_not_reached(tmp_path, receiver):
+    async def check():
+        # It has a loop of its own.
+        return await asyncio.to_thread(doctor.notices, app.loaded, FrozenClock(NINE))
+
+    receiver.status = 500
+    async with open_home(tmp_path, receiver, say("All is well.")) as app:
+        assert (await check()).state is doctor.CheckState.OK
+        await app.jobs.add(DAILY)
+        await run(app)
+        await deliver(app)
+        found = await check()
+    assert found.state is doctor.CheckState.WARNING
+    assert "127.0.0.1" in found.detail
+    assert "status 500" in found.detail
+    assert "S3CRET" not in found.detail
+
+
+async def test_without_apprise_it_is_said_what_to_install(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "apprise", None)
+    async with make_app(
+        tmp_path,
+        model=ScriptedModel([say("All is well.")]),
+        clock=FrozenClock(NINE),
+        notices__urls=["tgram://S3CRET/1"],
+    ) as app:
+        await app.jobs.add(DAILY)
+        await run(app)
+        [notice] = await deliver(app)
+        found = doctor.notices(app.loaded, FrozenClock(NINE))
+    assert "'long-running-agents[notices]'" in notice.error
+    assert (found.state, "[notices]" in found.fix) == (doctor.CheckState.WARNING, True)
 
 
 @pytest.mark.filterwarnings("ignore:'imghdr' is deprecated:DeprecationWarning")

@@ -179,7 +179,7 @@ def list_notices(options: Options, limit: int, as_json: bool) -> None:
         lambda notice: (
             notice.created_at,
             notice.target,
-            notice.sent_at or (f"again {moment(notice.next_at)}" if notice.next_at else "given up"),
+            notice.sent_at or (f"next {moment(notice.next_at)}" if notice.next_at else "given up"),
             notice.title,
             notice.error,
         ),

@@ -105,7 +105,7 @@ class Notices:
         now = self.clock.now()
         if await self.database.read(lambda tx: jobs.silent(tx, now)):
             await self.database.write(lambda tx: self._silent(tx, now))
-        while found := await self.database.read(lambda tx: notices.due(tx, now)):
+        while found := await self.database.read(lambda tx: notices.due(tx, self.clock.now())):
             # Nothing is sent of which it could not be written down that it was.
             await self.database.check_room()
             for each in found:
@@ -140,8 +140,9 @@ class Notices:
         elif run.status is TurnStatus.DONE:
             self._done(tx, job, run)
         elif run.status in (TurnStatus.FAILED, TurnStatus.LIMITED):
-            key = f"failure:{run.id}"
-            self._tell(tx, job, NoticeKind.FAILURE, key, "failed", run.error or run.answer, run)
+            # What to do about a limit is in the answer.
+            text = run.error if run.status is TurnStatus.FAILED else run.answer
+            self._tell(tx, job, NoticeKind.FAILURE, f"failure:{run.id}", run.status, text, run)
 
     def _of_work(self, tx: Transaction, job: Job, turn: Turn, work: Work) -> None:
         if work.phase is WorkPhase.COMPLETE:
