@@ -14,7 +14,7 @@ from long_running_agents.domain.budget import BudgetLine, Limits
 from long_running_agents.domain.chain import Delegation
 from long_running_agents.domain.events import DeltaEnvelope, EventEnvelope
 from long_running_agents.domain.ids import ApprovalId, SessionId, TurnId, WorkId
-from long_running_agents.domain.job import FiringView, JobId, JobView, ScheduleView
+from long_running_agents.domain.job import FiringView, JobId, JobView, Notice, ScheduleView
 from long_running_agents.domain.memory import (
     Forgetting,
     Memory,
@@ -447,6 +447,11 @@ class JobApi(Protocol):
     @request(f"GET {_JOB}/history", "firings")
     async def history(self, job_id: JobId, *, limit: int = 50) -> Sequence[FiringView]:
         """What became of a job's moments, the newest first."""
+        ...
+
+    @request("GET /api/jobs/notices", "notices")
+    async def notices(self, *, limit: int = 50) -> Sequence[Notice]:
+        """What was told about the jobs, or is to be told, the newest first."""
         ...
 
     @request("POST /api/jobs/import", "jobs")

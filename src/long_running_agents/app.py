@@ -39,6 +39,8 @@ from long_running_agents.engine.local import LocalEngine
 from long_running_agents.errors import ConfigError, NotConfigured
 from long_running_agents.home import Home, agent_folder, archives_of
 from long_running_agents.jobs.cron_file import CRON_FILE, CronFile
+from long_running_agents.jobs.notices import Notices
+from long_running_agents.jobs.notifiers import notifiers
 from long_running_agents.jobs.scheduler import Scheduler
 from long_running_agents.jobs.service import JobService, local_zone
 from long_running_agents.mcp.servers import McpServers
@@ -188,14 +190,20 @@ async def open_app(
         closing.callback(app.driver.close)
         closing.push_async_callback(app.compactor.close)
         app.compactor.open()
-        if parts.remembering is None:
-            await app.driver.open(engine)
-        else:
+        if parts.remembering is not None:
             parts.remembering.open()
-            await app.driver.open(engine, settled=parts.remembering.nudge)
+        told = app.jobs.scheduler.notices
+        settled = partial(_settled, parts.remembering, told)
+        await app.driver.open(engine, settled=settled, note=told.of_turn)
         if parts.workshop is not None:
             parts.workshop.filing.nudge(loaded.settings.owner)
         yield app
+
+
+def _settled(remembering: Memorizer | None, notices: Notices, turn: Turn) -> None:
+    if remembering is not None:
+        remembering.nudge(turn)
+    notices.nudge()
 
 
 def _parts(
@@ -227,7 +235,7 @@ def _parts(
     )
     if workshop is not None:
         closing.push_async_callback(workshop.close)
-    return _Parts(database, clock, hub, hands, remembering, workshop)
+    return _Parts(database, clock, hub, hands, remembering, workshop, client)
 
 
 @asynccontextmanager
@@ -260,6 +268,7 @@ class _Parts:
     hands: AllOwnerResources
     remembering: Memorizer | None
     workshop: SkillSetup | None
+    client: httpx2.AsyncClient
 
     @property
     def memories(self) -> MemoryService | None:
@@ -332,16 +341,22 @@ def _assemble(
         remembered=_at_once if remembering is None else remembering.done,
         registry=registry,
         workshop=parts.workshop,
-        jobs=_jobs(loaded, turns, models, compactor.asked.book),
+        jobs=_jobs(loaded, turns, models, compactor.asked.book, parts.client),
     )
 
 
 def _jobs(
-    loaded: LoadedSettings, turns: TurnService, models: ModelSource, book: BudgetBook
+    loaded: LoadedSettings,
+    turns: TurnService,
+    models: ModelSource,
+    book: BudgetBook,
+    client: httpx2.AsyncClient,
 ) -> JobService:
     owner = loaded.settings.owner
+    senders = notifiers(loaded.settings.notices.urls, client)
+    notices = Notices(turns.database, turns.clock, senders, owner)
     return JobService(
-        Scheduler(turns.database, turns, models, book, owner),
+        Scheduler(turns.database, turns, models, book, notices, owner),
         loaded.settings.jobs.timezone or local_zone(loaded.variables),
         CronFile(agent_folder(loaded, owner) / CRON_FILE),
         owner,

@@ -5,6 +5,7 @@ import os
 import shutil
 import stat
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -13,15 +14,18 @@ from pathlib import Path
 
 from long_running_agents.config import LoadedSettings
 from long_running_agents.domain.events import EVENT
+from long_running_agents.domain.job import Notice
 from long_running_agents.domain.ports import Clock
 from long_running_agents.errors import (
     CorruptData,
     EmbedderFailed,
     LraError,
     NotConfigured,
+    NotFound,
     StorageFailed,
 )
 from long_running_agents.home import Home
+from long_running_agents.jobs import notifiers
 from long_running_agents.mcp import config
 from long_running_agents.memory.factory import open_memories
 from long_running_agents.models import names, selection
@@ -29,14 +33,22 @@ from long_running_agents.models.embedded import Embedded
 from long_running_agents.sandbox import factory
 from long_running_agents.sandbox.base import UNSANDBOXED
 from long_running_agents.store import backups, memory_index
+from long_running_agents.store import notices as store_notices
 from long_running_agents.store.integrity import backup_folder, check_whole, examine
 from long_running_agents.store.messages import StoredMessage
-from long_running_agents.store.schema import database_path, has_full_text_search, refuse_unknown
+from long_running_agents.store.schema import (
+    database_path,
+    has_full_text_search,
+    open_database,
+    refuse_unknown,
+)
 from long_running_agents.store.tables import HEAD
 
 _OLDEST_PYTHON = (3, 11)
 _LITTLE_DISK = 1_000_000_000
 _NO_DISK = 50_000_000
+_NEWEST = 200
+"""Notices that are looked at."""
 _BUILT = datetime(2026, 1, 1, tzinfo=UTC)
 """No clock that is right shows an earlier time."""
 
@@ -81,6 +93,7 @@ def examine_all(loaded: LoadedSettings, clock: Clock) -> list[Check]:
         sandbox(loaded, clock),
         gate(loaded),
         mcp(loaded),
+        notices(loaded, clock),
         disk(where.path),
         time(clock.now()),
     ]
@@ -317,6 +330,36 @@ def mcp(loaded: LoadedSettings) -> Check:
         detail = f"{path} holds secrets and can be read by others"
         return _warning("mcp", detail, f"chmod 600 {path}")
     return _ok("mcp", f"{len(found.servers)} servers in mcp.json")
+
+
+def notices(loaded: LoadedSettings, clock: Clock) -> Check:
+    """Do notices about jobs reach the addresses they are for; none is sent."""
+    name, urls = "notices", loaded.settings.notices.urls
+    if not urls:
+        return _ok(name, "nobody is told about jobs (notices.urls)")
+    try:
+        notifiers.require_senders(urls)
+    except NotConfigured as error:
+        return _warning(name, error.message, error.hint)
+    try:
+        told: Sequence[Notice] = asyncio.run(_told(loaded, clock))
+    except NotFound:
+        told = []
+    except LraError:
+        # The check of the database says what is wrong.
+        return _warning(name, "not looked at before the database is in order")
+    newest = {each.target: each for each in reversed(told) if each.attempts}
+    for each in map(notifiers.target, urls):
+        if each in newest and newest[each].sent_at is None:
+            detail = f"{each}: {newest[each].error}"
+            return _warning(name, detail, "'lra jobs notices' shows what was not sent.")
+    return _ok(name, ", ".join(map(notifiers.target, urls)))
+
+
+async def _told(loaded: LoadedSettings, clock: Clock) -> Sequence[Notice]:
+    async with open_database(loaded, clock, read_only=True) as opened:
+        owner = loaded.settings.owner
+        return await opened.read(lambda tx: store_notices.of_owner(tx, owner, limit=_NEWEST))
 
 
 def disk(path: Path) -> Check:

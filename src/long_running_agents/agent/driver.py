@@ -64,27 +64,31 @@ class Alarm:
         self._clock = clock
         self._call = call
         self._task: asyncio.Task[None] | None = None
+        self._ringing: asyncio.Task[None] | None = None
         self._at: datetime | None = None
 
     def set(self, at: datetime | None) -> None:
         """Ring at a moment instead of the one before; None for never."""
         if at == self._at:
             return
-        self.close()
-        self._at = at
+        # Only who waits: who was called finishes.
+        if self._task is not None:
+            self._task.cancel()
+        self._task, self._at = None, at
         if at is not None:
             self._task = asyncio.get_running_loop().create_task(self._wait(at))
 
     def close(self) -> None:
         """Do not call any more."""
-        if self._task is not None and self._task is not asyncio.current_task():
-            self._task.cancel()
-        self._task = self._at = None
+        for each in (self._task, self._ringing):
+            if each is not None and each is not asyncio.current_task():
+                each.cancel()
+        self._task = self._ringing = self._at = None
 
     async def _wait(self, at: datetime) -> None:
         while (left := (at - self._clock.now()).total_seconds()) > 0:
             await self._clock.sleep(min(left, _LONGEST))
-        self._at = None
+        self._ringing, self._task, self._at = self._task, None, None
         await self._call()
 
 
@@ -150,6 +154,10 @@ def _nobody(_: Turn) -> None:
     """Nobody has to know."""
 
 
+def _nothing(_: Transaction, __: Sequence[Turn]) -> None:
+    """Nothing is to be written."""
+
+
 _STEPS = 30
 """Within which too many summaries mean that a work is stuck."""
 
@@ -181,7 +189,8 @@ def _of_work(tx: Transaction, turn: Turn, state: SessionState) -> SessionState:
 
 
 def _job_limits(tx: Transaction, turn: Turn) -> Limits:
-    return jobs.limits_of(tx, turn.id) if turn.origin is TurnOrigin.JOB else Limits()
+    job = jobs.of_turn(tx, turn.id) if turn.origin is TurnOrigin.JOB else None
+    return Limits() if job is None else job.limits
 
 
 class TurnDriver:
@@ -208,6 +217,7 @@ class TurnDriver:
         self.view = view
         self._observers = observers or Observers()
         self._settled = _nobody
+        self._note = _nothing
         self._engine: Engine | None = None
         self._closed = False
         self._stopping: set[TurnId] = set()
@@ -216,10 +226,24 @@ class TurnDriver:
         """Why turns could not be driven to where they rest, until they are."""
         self._alarm = Alarm(clock, self._look_after_questions)
 
-    async def open(self, engine: Engine, *, settled: Callable[[Turn], None] = _nobody) -> None:
-        """Take up work: whatever was unfinished goes on."""
+    async def open(
+        self,
+        engine: Engine,
+        *,
+        settled: Callable[[Turn], None] = _nobody,
+        note: Callable[[Transaction, Sequence[Turn]], None] = _nothing,
+    ) -> None:
+        """Take up work: whatever was unfinished goes on.
+
+        Args:
+            engine: Whoever runs it.
+            settled: Is told of each turn that has come to rest.
+            note: Writes what is to be known of such a turn, in the transaction in which it came to
+                rest; it is given the turn, then those above it.
+        """
         self._engine = engine
         self._settled = settled
+        self._note = note
         now = self._clock.now()
         await self._database.write(
             lambda tx: (budgets.settle_all(tx, now), delegation.recover(tx, now))
@@ -454,6 +478,7 @@ class TurnDriver:
                 return [], [fresh], []
             news = settle(tx, fresh, outcome, now)
             lineage = [turns.get(tx, turn.id), *delegations.above(tx, turn)]
+            self._note(tx, lineage)
             return news, lineage, delegation.next_up(tx, turn)
 
         news, (rest, *above), following = await self._database.write(work)

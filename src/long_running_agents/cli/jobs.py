@@ -8,7 +8,7 @@ import click
 
 from long_running_agents.cli.access import with_jobs
 from long_running_agents.cli.main import FAILED, OK, CommandGroup, Options
-from long_running_agents.cli.output import note, print_either, print_list, shown
+from long_running_agents.cli.output import moment, note, print_either, print_list, shown
 from long_running_agents.domain.job import (
     JobId,
     JobSession,
@@ -33,6 +33,8 @@ _FIELDS: "tuple[Callable[[Any], Any], ...]" = (
     click.option("--overlap", type=click.Choice([*OverlapPolicy]), help="If one still runs."),
     click.option("--jitter", type=float, help="Seconds by which a run may be late."),
     click.option("--tokens", type=click.IntRange(min=1), help="Tokens that one run may use."),
+    click.option("--expect-every", type=float, help="Seconds without a run that is done: tell."),
+    click.option("--notify", help="What is told: result, failure, silence, approval, or none."),
     click.option("--deep-work/--no-deep-work", default=None, help="Whether a run is a deep work."),
 )
 
@@ -49,6 +51,8 @@ def _said(given: dict[str, Any]) -> dict[str, Any]:
     said = {name: value for name, value in given.items() if value is not None}
     if tokens is not None:
         said["limits"] = {"tokens": tokens}
+    if "notify" in said:
+        said["notify"] = [kind for kind in said["notify"].split(",") if kind != "none"]
     if "session_id" in said:
         said.setdefault("session_mode", JobSession.NAMED)
     return said
@@ -162,6 +166,25 @@ def history(options: Options, job_id: str, limit: int, as_json: bool) -> None:
         ),
         as_json=as_json,
         nothing="Nothing was planned yet.",
+    )
+
+
+@jobs.subcommand("notices", json=True)
+@click.option("--limit", type=click.IntRange(1, 1000), default=50, help="At most so many.")
+def list_notices(options: Options, limit: int, as_json: bool) -> None:
+    """Show what was told about jobs to the addresses in notices.urls, or is to be."""
+    print_list(
+        with_jobs(options, lambda service: service.notices(limit=limit)),
+        "at, to, sent, what, error",
+        lambda notice: (
+            notice.created_at,
+            notice.target,
+            notice.sent_at or (f"next {moment(notice.next_at)}" if notice.next_at else "given up"),
+            notice.title,
+            notice.error,
+        ),
+        as_json=as_json,
+        nothing="Nothing was told: notices.urls says where to, and a job's notify what.",
     )
 
 

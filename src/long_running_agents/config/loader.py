@@ -81,6 +81,19 @@ def secrets_in(environment: Mapping[str, str], env_file: Mapping[str, str]) -> s
     return {text for text in found if text}
 
 
+def secret_addresses(urls: Iterable[str]) -> set[str]:
+    """Those addresses that let whoever knows them in: all but a mere host of the web."""
+    found = set[str]()
+    for url in urls:
+        scheme, _, rest = url.partition("://")
+        host, _, path = rest.partition("/")
+        if scheme.lower() not in ("http", "https"):
+            found |= {url, rest}
+        elif path or "?" in host or "@" in host:
+            found |= {url, *_PASSWORD_IN_URL.findall(url)}
+    return found - {""}
+
+
 CONFIG_FILES = ("config.toml", "config.json")
 ENV_FILE = ".env"
 DEFAULT = "default"
@@ -157,14 +170,16 @@ def load(
     ]
     merged = _merged(values)
     _refuse_elsewhere(merged, here / ENV_FILE)
+    settings = _validate(merged)
+    secrets = secrets_in({**nearby, **environ}, env_file)
     return LoadedSettings(
         home=folder,
-        settings=_validate(merged),
+        settings=settings,
         origins={key: value.origin for key, value in merged.items()},
         # An empty variable is as good as none, here as for settings.
         variables={**env_file, **{name: text for name, text in environ.items() if text}},
         nearby=nearby,
-        redact=Redactor(secrets_in({**nearby, **environ}, env_file)),
+        redact=Redactor(secrets | secret_addresses(settings.notices.urls)),
     )
 
 

@@ -132,6 +132,8 @@ class Job(JobDraft):
     """Every planned moment up to here has its firing."""
     next_at: datetime | None = None
     """The next moment; None for a job that nothing but a person or a start of the program fires."""
+    silent_at: datetime | None = None
+    """When somebody is told that nothing was done; None if nothing is expected, or it is told."""
     version: int = 1
     """Grows with every change."""
     created_at: datetime
@@ -188,6 +190,31 @@ class JobView:
     schedule: ScheduleView
     last: FiringView | None = None
     """The newest firing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Notice:
+    """Something about a job that is told to one address, once."""
+
+    key: str
+    """What it tells of, as in result:TURN."""
+    target: str
+    """The address, without its secrets."""
+    kind: NoticeKind
+    job_id: JobId
+    title: str
+    text: str
+    session_id: SessionId | None = None
+    turn_id: TurnId | None = None
+    attempts: int = 0
+    """How often it was tried."""
+    error: str = ""
+    """Why the last attempt failed."""
+    created_at: datetime
+    next_at: datetime | None = None
+    """When it is tried next; None once it is sent or given up."""
+    sent_at: datetime | None = None
+    owner: str = MINE
 
 
 @dataclass(frozen=True, slots=True)

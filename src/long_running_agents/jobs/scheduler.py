@@ -32,6 +32,7 @@ from long_running_agents.domain.schedule import Schedule, ScheduleKind, parse_sc
 from long_running_agents.domain.session import MINE, Mode
 from long_running_agents.domain.turn import Terms, Turn, TurnOrigin, TurnStatus
 from long_running_agents.errors import LraError, UsageError
+from long_running_agents.jobs.notices import Notices
 from long_running_agents.models.factory import ModelSource
 from long_running_agents.store import agents, jobs, sessions
 from long_running_agents.store.database import Database, Transaction
@@ -64,6 +65,7 @@ class Scheduler:
     turns: TurnService
     models: ModelSource
     book: BudgetBook
+    notices: Notices
     home: str = MINE
     """Whose home it is: theirs are the plain names of sessions."""
     _alarm: Alarm | None = field(default=None, init=False)
@@ -79,12 +81,14 @@ class Scheduler:
             wanted = [job for job in found if job.schedule.strip().lower() == ScheduleKind.STARTUP]
             return [self.fire(tx, job, now, boot, now) for job in wanted]
 
+        self.notices.open()
         self._alarm = Alarm(self.turns.clock, self._ring)
         await self._begin(await self.database.write(work))
         await self.tick()
 
     def close(self) -> None:
         """Fire nothing more; the next to open the home gives what was planned its firings."""
+        self.notices.close()
         if self._alarm is not None:
             self._alarm.close()
             self._alarm = None
@@ -111,7 +115,9 @@ class Scheduler:
                     # Such as a time zone that is no more: it must not hold up the others.
                     why = f"it cannot be read any more: {error.message}"
                     paused = replace(job, state=JobState.PAUSED, note=why, next_at=None)
-                    await self.database.write(lambda tx, job=paused: jobs.save(tx, job))
+                    await self.database.write(
+                        lambda tx, job=paused: self.notices.paused(tx, jobs.save(tx, job))
+                    )
         await self._begin(fired)
         await self.changed()
 
@@ -119,6 +125,7 @@ class Scheduler:
         """Wait for the next moment of any job: one was added, edited or removed."""
         if self._alarm is not None:
             self._alarm.set(await self.database.read(jobs.earliest))
+        self.notices.nudge()
 
     async def run(self, owner: str, job_id: JobId, key: str) -> FiringView:
         """Fire a job now, because somebody asks for it; the same key fires it once."""
@@ -131,6 +138,7 @@ class Scheduler:
             return [self.fire(tx, job, now, key, now)]
 
         await self._begin(await self.database.write(work))
+        self.notices.nudge()
         [view] = await self.database.read(
             lambda tx: jobs.history(tx, owner, job_id, limit=1, key=key)
         )
@@ -163,6 +171,7 @@ class Scheduler:
                 state=JobState.PAUSED,
                 note=f"{PAUSE_AFTER} runs in a row failed; 'lra jobs resume {job.id}' goes on.",
             )
+            self.notices.paused(tx, job)
         for each in decide(job, due, now, max_age=age, busy=busy):
             if each.outcome is not FiringOutcome.RAN:
                 _keep(tx, job, each.planned, each.planned.isoformat(), now, each.outcome, each.note)
@@ -176,8 +185,9 @@ class Scheduler:
         """Write one firing and its turn, unless something is in the way that can be seen before."""
         why = job.note if job.state is JobState.PAUSED else self._obstacle(tx, job, now)
         if why:
-            blocked = FiringOutcome.BLOCKED
-            return _Fired(_keep(tx, job, planned, key, now, blocked, why), None, 0.0)
+            firing = _keep(tx, job, planned, key, now, FiringOutcome.BLOCKED, why)
+            self.notices.blocked(tx, job, firing)
+            return _Fired(firing, None, 0.0)
         name = hashlib.sha256(f"{job.owner}\0{job.id}\0{key}".encode()).hexdigest()[:20]
         turn = Turn(
             # A function of the moment: the same one never runs twice.

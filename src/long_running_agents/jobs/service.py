@@ -22,6 +22,7 @@ from long_running_agents.domain.job import (
     JobSession,
     JobState,
     JobView,
+    Notice,
     OverlapPolicy,
     ScheduleView,
     slug,
@@ -30,8 +31,9 @@ from long_running_agents.domain.schedule import parse_schedule
 from long_running_agents.domain.session import MINE
 from long_running_agents.errors import Taken, UsageError
 from long_running_agents.jobs.cron_file import CRON_FILE, CronFile, dump_jobs, parse_jobs
+from long_running_agents.jobs.notices import silence
 from long_running_agents.jobs.scheduler import Scheduler, moments, skip_due
-from long_running_agents.store import jobs
+from long_running_agents.store import jobs, notices
 from long_running_agents.store.database import Transaction
 
 T = TypeVar("T")
@@ -40,6 +42,7 @@ _DRAFT = TypeAdapter(JobDraft)
 _FIELDS = tuple(each.name for each in fields(JobDraft))
 _ID = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 _LONGEST_JITTER = 300.0
+_SHORTEST_SILENCE, _LONGEST_SILENCE = 60.0, 366 * 86_400.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +161,12 @@ class JobService:
 
         return await self.scheduler.database.read(work)
 
+    async def notices(self, *, limit: int = 50) -> Sequence[Notice]:
+        """What was told about the jobs, or is to be told, the newest first."""
+        return await self.scheduler.database.read(
+            lambda tx: notices.of_owner(tx, self.owner, limit=limit)
+        )
+
     async def bring_in(self, text: str, *, file: str = CRON_FILE) -> Sequence[JobView]:
         """Take jobs in from a file such as cron.json; those of the same id are changed."""
         return await self._take_in(parse_jobs(text, file), file)
@@ -273,7 +282,7 @@ class JobService:
 
 def _from_now_on(job: Job, now: datetime) -> Job:
     """A job whose moments begin now; what was planned before has its firings."""
-    begun = replace(job, cursor=max(job.cursor, now))
+    begun = replace(job, cursor=max(job.cursor, now), silent_at=silence(job, now))
     _, following = moments(begun, begun.cursor)
     return replace(begun, next_at=following if job.state is JobState.ACTIVE else None)
 
@@ -300,8 +309,14 @@ def _check(draft: JobDraft) -> None:
             "Runs queue in one session, and each would have its own.",
             hint="Set session_mode to own or named, too.",
         )
+    _check_seconds(draft)
+
+
+def _check_seconds(draft: JobDraft) -> None:
     if not 0 <= draft.jitter <= _LONGEST_JITTER or (draft.max_age or 0) < 0:
         raise UsageError("jitter is from 0 to 300 seconds, and max_age not below 0.")
+    if not _SHORTEST_SILENCE <= (draft.expect_every or _SHORTEST_SILENCE) <= _LONGEST_SILENCE:
+        raise UsageError("expect_every is from 60 seconds to a year.")
 
 
 def local_zone(variables: Mapping[str, str]) -> str:

@@ -40,10 +40,11 @@ jobs = table(
     Column("deep_work", Boolean, nullable=False),
     Column("version", Integer, nullable=False),
     *required(Moment, "anchor", "cursor", "created_at", "updated_at"),
-    Column("next_at", Moment),
+    *optional(Moment, "next_at", "silent_at"),
     # What a watch saw last.
     *required(Text, "seen", default=""),
     Index("jobs_by_next", "next_at"),
+    Index("jobs_by_silence", "silent_at"),
 )
 
 firings = table(
@@ -67,11 +68,14 @@ notices = table(
     *keys("owner", "key", "target"),
     *required(String, "kind", "job_id"),
     *required(Text, "title", "text", "error"),
+    # No foreign keys: that something was told stays known.
+    *optional(String, "session_id", "turn_id"),
     Column("attempts", Integer, nullable=False),
     Column("created_at", Moment, nullable=False),
     # When it is tried next; null once it is sent or given up.
     *optional(Moment, "next_at", "sent_at"),
     Index("notices_by_next", "next_at"),
+    Index("notices_by_time", "owner", "created_at"),
 )
 
 # Up to which turn of a session was reflected on.

@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, delete, func, insert, select, update
 
 from long_running_agents.domain.budget import Limits
-from long_running_agents.domain.ids import TurnId
+from long_running_agents.domain.ids import TurnId, WorkId
 from long_running_agents.domain.job import Firing, FiringView, Job, JobId, JobState, NoticeKind
 from long_running_agents.domain.turn import TurnStatus
 from long_running_agents.errors import NotFound
@@ -76,6 +76,17 @@ def earliest(tx: Transaction) -> datetime | None:
     """The next moment of any job."""
     query = select(func.min(jobs.c.next_at)).where(_ACTIVE)
     return tx.execute(query).scalar()
+
+
+def silent(tx: Transaction, now: datetime) -> list[Job]:
+    """The jobs of all owners that have done nothing for longer than expected."""
+    query = select(jobs).where(_ACTIVE, jobs.c.silent_at <= now)
+    return [_job(row) for row in tx.execute(query)]
+
+
+def next_silence(tx: Transaction) -> datetime | None:
+    """When the next job has done nothing for longer than expected."""
+    return tx.execute(select(func.min(jobs.c.silent_at)).where(_ACTIVE)).scalar()
 
 
 def at_startup(tx: Transaction) -> list[Job]:
@@ -151,15 +162,17 @@ def last_answer(tx: Transaction, owner: str, job_id: JobId) -> tuple[datetime, s
     return None if row is None else (row.ended_at, row.answer)
 
 
-def limits_of(tx: Transaction, turn_id: TurnId) -> Limits:
-    """What the run of a job may use whose turn this is."""
-    query = (
-        select(jobs)
-        .join(firings, (firings.c.owner == jobs.c.owner) & (firings.c.job_id == jobs.c.id))
-        .where(firings.c.turn_id == turn_id)
+def of_turn(tx: Transaction, turn_id: TurnId, work_id: WorkId | None = None) -> Job | None:
+    """The job whose run a turn is, or is a part of by its work."""
+    query = select(jobs).join(
+        firings, (firings.c.owner == jobs.c.owner) & (firings.c.job_id == jobs.c.id)
     )
-    row = tx.execute(query).first()
-    return Limits() if row is None else _job(row).limits
+    if work_id is None:
+        query = query.where(firings.c.turn_id == turn_id)
+    else:
+        query = query.join(turns, turns.c.id == firings.c.turn_id).where(turns.c.work_id == work_id)
+    row = tx.execute(query.limit(1)).first()
+    return None if row is None else _job(row)
 
 
 def _named(table: Any, owner: str, job_id: JobId) -> Sequence[ColumnElement[bool]]:

@@ -36,12 +36,35 @@ def test_jobs_go_out_and_come_in_as_a_file(lra, tmp_path):
     )
 
 
+def test_what_is_told_is_shown_without_the_secret_of_its_address(lra, monkeypatch):
+    assert "notices.urls" in lra("jobs", "notices")[2]
+    monkeypatch.setenv("LRA_NOTICES__URLS", "http://127.0.0.1:9/S3CRET")
+    added = ["jobs", "add", "Morning", "manual", "Say hello.", "--expect-every", "3600"]
+    assert lra(*added, "--notify", "result,failure")[0] == 0
+    assert lra("jobs", "run", "morning")[0] == 0
+    told = lra("jobs", "notices")[1]
+    assert "http://127.0.0.1:9 (" in told
+    assert "Morning: done" in told
+    assert lra("jobs", "edit", "morning", "--notify", "none")[0] == 0
+    job = json.loads(lra("jobs", "show", "morning", "--json")[1])["job"]
+    assert (job["notify"], job["expect_every"]) == ([], 3600)
+    checks = {each["name"]: each for each in json.loads(lra("doctor", "--json")[1])}
+    assert (checks["notices"]["state"], "127.0.0.1:9" in checks["notices"]["detail"]) == (
+        "ok",
+        True,
+    )
+    assert "[redacted]" in lra("config", "notices.urls")[1]
+    assert "S3CRET" not in told + json.dumps(checks) + lra("config")[1]
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
         (["add", "X", "sometimes", "Go."], 2, "sometimes"),
         (["add", "X", "at 2001-01-01T00:00", "Go."], 2, "in the past"),
         (["add", "X", "daily 09:00", "Go.", "--zone", "Mars"], 2, "Mars"),
+        (["add", "X", "manual", "Go.", "--notify", "all"], 2, "notify"),
+        (["add", "X", "manual", "Go.", "--expect-every", "5"], 2, "expect_every"),
         (["show", "nobody"], 3, "nobody"),
         (["run", "nobody"], 3, "nobody"),
     ],

@@ -49,6 +49,23 @@ async def test_a_client_does_what_the_service_does(tmp_path):
             await far.jobs.preview("sometimes")
 
 
+async def test_a_client_sees_what_was_told_and_no_secret_of_its_address(tmp_path):
+    url = "http://127.0.0.1:9/S3CRET"
+    async with (
+        served(tmp_path, say("All is well."), notices__urls=[url]) as (_, http),
+        Client.at(str(http.base_url)) as far,
+    ):
+        await far.jobs.add({**DAILY, "notify": ["result"]})
+        run = await far.jobs.run(MORNING)
+        await far.turns.settled(run.firing.turn_id)
+        [notice] = await far.jobs.notices()
+        settings = (await http.get("/api/settings")).text
+    assert (notice.title, notice.text) == ("Morning: done", "All is well.")
+    assert notice.target.startswith("http://127.0.0.1:9 (")
+    assert "notices.urls" in settings
+    assert "S3CRET" not in settings
+
+
 async def test_who_may_only_read_or_chat_changes_no_job(tmp_path):
     async with believing(tmp_path) as (_, client):
         await client().ok("POST", "/api/jobs", json={"job": DAILY})

@@ -133,6 +133,7 @@ def jobs(ids):
         ("GET", "/api/jobs", {}),
         ("GET", "/api/cron", {}),
         ("GET", "/api/jobs/export", {}),
+        ("GET", "/api/jobs/notices", {}),
         ("POST", "/api/jobs", {"json": {"job": mine}}),
         ("POST", "/api/jobs/preview", {"json": {"schedule": "daily 09:00"}}),
         ("POST", "/api/jobs/import", {"json": {"text": "[]"}}),

@@ -548,7 +548,7 @@ export interface FiringList {
 }
 
 /** What became of a planned moment; how its turn ended is the turn's own status. */
-export type FiringOutcome = "ran" | "skipped" | "missed" | "overlap" | "blocked";
+export type FiringOutcome = "ran" | "changed" | "skipped" | "missed" | "overlap" | "blocked";
 
 /** One planned moment of a job, and what its turn came to. */
 export interface FiringResponse {
@@ -692,6 +692,12 @@ export interface Job {
   limits: Limits;
   /** Whether each run is a deep work. */
   deep_work: boolean;
+  /** What is looked at first: a command for the sandbox, or an address; the agent is woken only when what comes of it has changed. */
+  watch: string;
+  /** Seconds without a finished run after which somebody is told. */
+  expect_every: number | null;
+  /** What is told to the addresses in notices.urls. */
+  notify: NoticeKind[];
   state: JobState;
   /** Why it is paused or was proposed. */
   note: string;
@@ -703,6 +709,8 @@ export interface Job {
   cursor: string;
   /** The next moment; null for a job that nothing but a person or a start of the program fires. */
   next_at: string | null;
+  /** When somebody is told that nothing was done; null if nothing is expected, or it is told. */
+  silent_at: string | null;
   /** Grows with every change. */
   version: number;
   created_at: string;
@@ -998,6 +1006,36 @@ export interface ModelUsage {
   cost: number | null;
   total_tokens: number;
   model: string;
+}
+
+/** What somebody can be told about a job. */
+export type NoticeKind = "result" | "failure" | "silence" | "approval";
+
+/** What was told about jobs, or is to be told, the newest first. */
+export interface NoticeList {
+  notices: NoticeResponse[];
+}
+
+/** What was told about a job, or is to be told, to one address. */
+export interface NoticeResponse {
+  /** What it tells of, as in result:TURN. */
+  key: string;
+  /** The address, without its secrets. */
+  target: string;
+  kind: NoticeKind;
+  job_id: string;
+  title: string;
+  text: string;
+  session_id: string | null;
+  turn_id: string | null;
+  /** How often it was tried. */
+  attempts: number;
+  /** Why the last attempt failed. */
+  error: string;
+  created_at: string;
+  /** When it is tried next; null once it is sent or given up. */
+  next_at: string | null;
+  sent_at: string | null;
 }
 
 /** What becomes of a moment at which the run before has not ended. */

@@ -8,7 +8,14 @@ from fastapi import Path
 from pydantic import Field
 
 from long_running_agents.domain.auth import Caller
-from long_running_agents.domain.job import FiringView, JobId, JobState, JobView, ScheduleView
+from long_running_agents.domain.job import (
+    FiringView,
+    JobId,
+    JobState,
+    JobView,
+    Notice,
+    ScheduleView,
+)
 from long_running_agents.domain.turn import TurnStatus
 from long_running_agents.jobs.service import JobService
 from long_running_agents.server.auth import Approving, Chatting, Reading
@@ -45,6 +52,16 @@ class FiringList(WireResponse):
     """What became of a job's moments, the newest first."""
 
     firings: list[FiringResponse]
+
+
+class NoticeResponse(derived(Notice)):
+    """What was told about a job, or is to be told, to one address."""
+
+
+class NoticeList(WireResponse):
+    """What was told about jobs, or is to be told, the newest first."""
+
+    notices: list[NoticeResponse]
 
 
 class JobText(WireResponse):
@@ -168,6 +185,12 @@ class JobRoutes(Routes, tag="jobs"):
     async def export(self, caller: Reading) -> JobText:
         """Write all jobs as JSON that can be imported."""
         return JobText(text=await self._of(caller).export())
+
+    @route("GET /api/jobs/notices")
+    async def notices(self, caller: Reading, limit: Limit = 50) -> NoticeList:
+        """What was told about the jobs, or is to be told, the newest first."""
+        found = await self._of(caller).notices(limit=limit)
+        return NoticeList(notices=[NoticeResponse.of(each) for each in found])
 
     @route("POST /api/jobs/import")
     async def bring_in(self, caller: Approving, body: JobFile) -> JobList:

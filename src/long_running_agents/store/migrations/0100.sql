@@ -218,6 +218,7 @@ CREATE TABLE jobs (
 	created_at BIGINT NOT NULL,
 	updated_at BIGINT NOT NULL,
 	next_at BIGINT,
+	silent_at BIGINT,
 	seen TEXT DEFAULT '' NOT NULL,
 	PRIMARY KEY (owner, id)
 )
@@ -380,6 +381,8 @@ CREATE TABLE notices (
 	title TEXT NOT NULL,
 	text TEXT NOT NULL,
 	error TEXT NOT NULL,
+	session_id VARCHAR,
+	turn_id VARCHAR,
 	attempts INTEGER NOT NULL,
 	created_at BIGINT NOT NULL,
 	next_at BIGINT,
@@ -687,6 +690,8 @@ CREATE INDEX grants_by_owner ON grants (owner)
 
 CREATE INDEX jobs_by_next ON jobs (next_at)
 
+CREATE INDEX jobs_by_silence ON jobs (silent_at)
+
 CREATE INDEX learned_by_memory ON learned (memory_id)
 
 CREATE INDEX learned_by_owner ON learned (owner, number)
@@ -716,6 +721,8 @@ CREATE INDEX memory_vectors_by_memory ON memory_vectors (memory_id)
 CREATE INDEX messages_by_turn ON messages (turn_id)
 
 CREATE INDEX notices_by_next ON notices (next_at)
+
+CREATE INDEX notices_by_time ON notices (owner, created_at)
 
 CREATE INDEX requests_by_time ON requests (at)
 
