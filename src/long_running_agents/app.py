@@ -41,6 +41,7 @@ from long_running_agents.home import Home, agent_folder, archives_of
 from long_running_agents.jobs.cron_file import CRON_FILE, CronFile
 from long_running_agents.jobs.scheduler import Scheduler
 from long_running_agents.jobs.service import JobService, local_zone
+from long_running_agents.jobs.watch import Watcher
 from long_running_agents.mcp.servers import McpServers
 from long_running_agents.memory.embedding.remote import RemoteEmbedder
 from long_running_agents.memory.factory import memories_of, mirrors_of, open_memories
@@ -332,16 +333,20 @@ def _assemble(
         remembered=_at_once if remembering is None else remembering.done,
         registry=registry,
         workshop=parts.workshop,
-        jobs=_jobs(loaded, turns, models, compactor.asked.book),
+        jobs=_jobs(loaded, turns, models, compactor.asked.book, parts.hands),
     )
 
 
 def _jobs(
-    loaded: LoadedSettings, turns: TurnService, models: ModelSource, book: BudgetBook
+    loaded: LoadedSettings,
+    turns: TurnService,
+    models: ModelSource,
+    book: BudgetBook,
+    resources: AllOwnerResources,
 ) -> JobService:
     owner = loaded.settings.owner
     return JobService(
-        Scheduler(turns.database, turns, models, book, owner),
+        Scheduler(turns.database, turns, models, book, Watcher(resources.of), owner),
         loaded.settings.jobs.timezone or local_zone(loaded.variables),
         CronFile(agent_folder(loaded, owner) / CRON_FILE),
         owner,

@@ -26,7 +26,7 @@ from long_running_agents.domain.job import (
     ScheduleView,
     slug,
 )
-from long_running_agents.domain.schedule import parse_schedule
+from long_running_agents.domain.schedule import Schedule, ScheduleKind, parse_schedule
 from long_running_agents.domain.session import MINE
 from long_running_agents.errors import Taken, UsageError
 from long_running_agents.jobs.cron_file import CRON_FILE, CronFile, dump_jobs, parse_jobs
@@ -251,8 +251,7 @@ class JobService:
             ) from error
         draft = replace(draft, zone=draft.zone or self.zone, id=JobId(draft.id or slug(draft.name)))
         fresh = known is None or draft.schedule != known.schedule
-        parse_schedule(draft.schedule, draft.zone, now=now if fresh else None)
-        _check(draft)
+        _check(draft, parse_schedule(draft.schedule, draft.zone, now=now if fresh else None))
         return draft
 
     def _view(self, tx: Transaction, job: Job) -> JobView:
@@ -278,8 +277,9 @@ def _from_now_on(job: Job, now: datetime) -> Job:
     return replace(begun, next_at=following if job.state is JobState.ACTIVE else None)
 
 
-def _check(draft: JobDraft) -> None:
+def _check(draft: JobDraft, schedule: Schedule) -> None:
     """Refuse what is well formed and makes no sense."""
+    _check_watch(draft, schedule)
     if not _ID.fullmatch(draft.id):
         raise UsageError(
             f"Job id {draft.id!r} not accepted.",
@@ -300,8 +300,24 @@ def _check(draft: JobDraft) -> None:
             "Runs queue in one session, and each would have its own.",
             hint="Set session_mode to own or named, too.",
         )
-    if not 0 <= draft.jitter <= _LONGEST_JITTER or (draft.max_age or 0) < 0:
-        raise UsageError("jitter is from 0 to 300 seconds, and max_age not below 0.")
+    ages = min(draft.max_age or 0, draft.expect_every or 0)
+    if not 0 <= draft.jitter <= _LONGEST_JITTER or ages < 0:
+        hint = "max_age and expect_every are seconds, too."
+        raise UsageError("jitter is from 0 to 300 seconds, and no age is below 0.", hint=hint)
+
+
+def _check_watch(draft: JobDraft, schedule: Schedule) -> None:
+    """Refuse a look at nothing, and one that no moment is planned for."""
+    if schedule.kind is ScheduleKind.WATCH and not draft.watch.strip():
+        raise UsageError(
+            "Nothing is said that could be watched.",
+            hint="Give watch, too: a command such as 'git ls-remote URL', or an address.",
+        )
+    if draft.watch and schedule.kind in (ScheduleKind.STARTUP, ScheduleKind.WEBHOOK):
+        raise UsageError(
+            f"A job that watches has times, and {schedule.text!r} has none.",
+            hint="Write the schedule as in: watch 10m, or daily 09:00.",
+        )
 
 
 def local_zone(variables: Mapping[str, str]) -> str:
