@@ -16,6 +16,7 @@ from pydantic import TypeAdapter, ValidationError
 from long_running_agents.domain.ids import new_id, session_id
 from long_running_agents.domain.job import (
     FiringView,
+    HookSecret,
     Job,
     JobDraft,
     JobId,
@@ -30,6 +31,7 @@ from long_running_agents.domain.schedule import Schedule, ScheduleKind, parse_sc
 from long_running_agents.domain.session import MINE
 from long_running_agents.errors import Taken, UsageError
 from long_running_agents.jobs.cron_file import CRON_FILE, CronFile, dump_jobs, parse_jobs
+from long_running_agents.jobs.hooks import new_hook_secret
 from long_running_agents.jobs.scheduler import Scheduler, moments, skip_due
 from long_running_agents.store import jobs
 from long_running_agents.store.database import Transaction
@@ -148,6 +150,20 @@ class JobService:
             return self._view(tx, jobs.save(tx, _from_now_on(active, now)))
 
         return await self._changed(work)
+
+    async def hook(self, job_id: JobId) -> HookSecret:
+        """Make what the deliveries of a job's webhook are signed with, instead of any before."""
+        secret = new_hook_secret()
+
+        def work(tx: Transaction) -> None:
+            job = jobs.get(tx, self.owner, job_id)
+            if parse_schedule(job.schedule, job.zone).kind is not ScheduleKind.WEBHOOK:
+                hint = f"'lra jobs edit {job_id} --schedule webhook' makes it one."
+                raise UsageError(f"Job {job_id!r} is begun by no webhook.", hint=hint)
+            jobs.set_hook_secret(tx, job, secret)
+
+        await self.scheduler.database.write(work)
+        return HookSecret(path=f"/hooks/{job_id}", secret=secret)
 
     async def history(self, job_id: JobId, *, limit: int = 50) -> Sequence[FiringView]:
         """What became of a job's moments, the newest first."""

@@ -20,8 +20,6 @@ _AT_ONCE = 4
 _LINES = 500
 """Lines that are compared, from the first that differs on: more could take minutes."""
 _AROUND = 3
-_MOST_SHOWN = 8_000
-"""Characters of a difference that the agent is shown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,5 +80,4 @@ def difference(before: str, now: str) -> str:
     old, new = old[same : same + _LINES], new[same : same + _LINES]
     lines = [*unified_diff(old, new, "before", "now", lineterm="", n=_AROUND)]
     # The places would be counted from where the comparison begins.
-    shown = "\n".join("@@" if line.startswith("@@ ") else line for line in lines)
-    return shown if len(shown) <= _MOST_SHOWN else f"{shown[:_MOST_SHOWN]}\n[the rest is left out]"
+    return "\n".join("@@" if line.startswith("@@ ") else line for line in lines)
