@@ -14,7 +14,14 @@ from long_running_agents.domain.budget import BudgetLine, Limits
 from long_running_agents.domain.chain import Delegation
 from long_running_agents.domain.events import DeltaEnvelope, EventEnvelope
 from long_running_agents.domain.ids import ApprovalId, SessionId, TurnId, WorkId
-from long_running_agents.domain.job import FiringView, JobId, JobView, Notice, ScheduleView
+from long_running_agents.domain.job import (
+    FiringView,
+    HookSecret,
+    JobId,
+    JobView,
+    Notice,
+    ScheduleView,
+)
 from long_running_agents.domain.memory import (
     Forgetting,
     Memory,
@@ -442,6 +449,11 @@ class JobApi(Protocol):
     @request(f"POST {_JOB}/resume")
     async def resume(self, job_id: JobId) -> JobView:
         """Let a job fire that was paused or proposed; moments meanwhile do not run."""
+        ...
+
+    @request(f"POST {_JOB}/hook")
+    async def hook(self, job_id: JobId) -> HookSecret:
+        """Make what the deliveries of a job's webhook are signed with, instead of any before."""
         ...
 
     @request(f"GET {_JOB}/history", "firings")

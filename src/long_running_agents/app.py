@@ -43,6 +43,7 @@ from long_running_agents.jobs.notices import Notices
 from long_running_agents.jobs.notifiers import notifiers
 from long_running_agents.jobs.scheduler import Scheduler
 from long_running_agents.jobs.service import JobService, local_zone
+from long_running_agents.jobs.watch import Watcher
 from long_running_agents.mcp.servers import McpServers
 from long_running_agents.memory.embedding.remote import RemoteEmbedder
 from long_running_agents.memory.factory import memories_of, mirrors_of, open_memories
@@ -341,7 +342,7 @@ def _assemble(
         remembered=_at_once if remembering is None else remembering.done,
         registry=registry,
         workshop=parts.workshop,
-        jobs=_jobs(loaded, turns, models, compactor.asked.book, parts.client),
+        jobs=_jobs(loaded, turns, models, compactor.asked.book, parts),
     )
 
 
@@ -350,13 +351,13 @@ def _jobs(
     turns: TurnService,
     models: ModelSource,
     book: BudgetBook,
-    client: httpx2.AsyncClient,
+    parts: _Parts,
 ) -> JobService:
     owner = loaded.settings.owner
-    senders = notifiers(loaded.settings.notices.urls, client)
+    senders = notifiers(loaded.settings.notices.urls, parts.client)
     notices = Notices(turns.database, turns.clock, senders, owner)
     return JobService(
-        Scheduler(turns.database, turns, models, book, notices, owner),
+        Scheduler(turns.database, turns, models, book, notices, Watcher(parts.hands.of), owner),
         loaded.settings.jobs.timezone or local_zone(loaded.variables),
         CronFile(agent_folder(loaded, owner) / CRON_FILE),
         owner,

@@ -249,7 +249,8 @@ class TurnDriver:
             lambda tx: (budgets.settle_all(tx, now), delegation.recover(tx, now))
         )
         for turn in await self._database.read(delegation.to_go_on):
-            await self.submit(turn)
+            begins = await self._database.read(lambda tx, turn=turn: jobs.begins_at(tx, turn.id))
+            await self.submit(turn, max(0.0, (begins - now).total_seconds()) if begins else 0.0)
         for turn in await self._database.read(delegations.orphans):
             await self.stop(turn)
         await self.expire()

@@ -1,6 +1,7 @@
-"""`lra jobs`: add, list, show, run, pause, resume, edit, remove, history, import and export."""
+"""`lra jobs`: add, list, show, run, hook, pause, resume, edit, remove, history, import, export."""
 
-from datetime import datetime
+import re
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,12 +11,16 @@ from long_running_agents.cli.access import with_jobs
 from long_running_agents.cli.main import FAILED, OK, CommandGroup, Options
 from long_running_agents.cli.output import moment, note, print_either, print_list, shown
 from long_running_agents.domain.job import (
+    ALERTS,
+    FiringOutcome,
     JobId,
     JobSession,
     MissedPolicy,
+    NoticeKind,
     OverlapPolicy,
 )
 from long_running_agents.domain.turn import TurnStatus
+from long_running_agents.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,6 +41,11 @@ _FIELDS: "tuple[Callable[[Any], Any], ...]" = (
     click.option("--expect-every", type=float, help="Seconds without a run that is done: tell."),
     click.option("--notify", help="What is told: result, failure, silence, approval, or none."),
     click.option("--deep-work/--no-deep-work", default=None, help="Whether a run is a deep work."),
+    click.option("--watch", help="A command or address; a run begins if what it shows changes."),
+    click.option("--expect-every", help="Tell if no run ends for so long: 26h, 2d, or seconds."),
+    click.option(
+        "--notify", multiple=True, type=click.Choice([*NoticeKind]), help="What is told; repeat it."
+    ),
 )
 
 
@@ -47,8 +57,12 @@ def _fields(command: "Callable[..., Any]") -> "Callable[..., Any]":
 
 def _said(given: dict[str, Any]) -> dict[str, Any]:
     """The fields that options give; a session that is named is the one to run in."""
-    tokens = given.pop("tokens", None)
+    tokens, told = given.pop("tokens", None), given.pop("notify")
     said = {name: value for name, value in given.items() if value is not None}
+    if told:
+        said["notify"] = list(told)
+    if "expect_every" in said:
+        said["expect_every"] = _seconds(said["expect_every"])
     if tokens is not None:
         said["limits"] = {"tokens": tokens}
     if "notify" in said:
@@ -56,6 +70,16 @@ def _said(given: dict[str, Any]) -> dict[str, Any]:
     if "session_id" in said:
         said.setdefault("session_mode", JobSession.NAMED)
     return said
+
+
+_LENGTHS = {"": 1, "m": 60, "h": 3600, "d": 86_400}
+
+
+def _seconds(text: str) -> float:
+    """How many seconds a length of time has."""
+    if not (found := re.fullmatch(r"(\d{1,9})([mhd]?)", text.strip().lower())):
+        raise UsageError(f"{text!r} is no length of time.", hint="Write 45m, 26h, 2d, or seconds.")
+    return float(int(found[1]) * _LENGTHS[found[2]])
 
 
 @click.group(cls=CommandGroup)
@@ -123,7 +147,18 @@ def run(options: Options, job_id: str, as_json: bool) -> int:
     view = with_jobs(options, lambda service: service.run(JobId(job_id)), wait=True)
     print_either(view, as_json, lambda found: click.echo(shown(_told(found))))
     good = view.status in (None, TurnStatus.DONE, TurnStatus.QUEUED, TurnStatus.RUNNING)
-    return OK if good and view.firing.turn_id is not None else FAILED
+    unchanged = view.firing.outcome is FiringOutcome.SKIPPED
+    return OK if good and (unchanged or view.firing.turn_id is not None) else FAILED
+
+
+@jobs.subcommand(json=True)
+@job_argument
+def hook(options: Options, job_id: str, as_json: bool) -> None:
+    """Make a secret for a job's webhook and print it, this once; one before is worth nothing."""
+    made = with_jobs(options, lambda service: service.hook(JobId(job_id)))
+    note(f"Deliveries go to POST {made.path}, signed after Standard Webhooks with this secret.")
+    note("Save it now: it is shown only once.")
+    print_either(made, as_json, lambda found: click.echo(found.secret))
 
 
 @jobs.subcommand(json=True)
@@ -217,6 +252,12 @@ def _job_text(view: "JobView") -> str:
     if job.note:
         lines.append(f"Note: {job.note}")
     lines.append(f"Prompt: {job.prompt}")
+    if job.watch:
+        lines.append(f"Watches: {job.watch}")
+    if job.expect_every:
+        lines.append(f"Expected every {timedelta(seconds=job.expect_every)}")
+    if job.notify != ALERTS:
+        lines.append(f"Tells of: {', '.join(job.notify) or 'nothing'}")
     if view.last is not None:
         lines.append(f"Last: {_told(view.last)}")
     return "\n".join(lines)

@@ -9,7 +9,7 @@ from long_running_agents.cli.access import there_or_here, with_database
 from long_running_agents.cli.main import CommandGroup, Options
 from long_running_agents.cli.output import moment, moment_of, note, plain, print_either, print_list
 from long_running_agents.clock import SystemClock
-from long_running_agents.domain.auth import TokenScope
+from long_running_agents.domain.auth import scope_of
 from long_running_agents.domain.ids import TokenId
 
 if TYPE_CHECKING:
@@ -39,8 +39,8 @@ def tokens() -> None:
     "--scope",
     "scopes",
     multiple=True,
-    type=click.Choice([str(scope) for scope in TokenScope]),
-    help="What it may do; read, chat and approve unless given.",
+    metavar="SCOPE",
+    help="read, chat, approve, admin, or hook:ID for a job's webhook; the first three if not said.",
 )
 @click.option("--expires", metavar="WHEN", help="When it ends, such as 30d or 2030-01-31; never.")
 def create(
@@ -58,7 +58,7 @@ def create(
     wanted = TokenRequest(
         name=name,
         owner=owner or loaded.settings.owner,
-        scopes=frozenset(TokenScope(scope) for scope in scopes) or USUAL,
+        scopes=frozenset(map(scope_of, scopes)) or USUAL,
         expires_at=None if expires is None else moment_of(expires, now, end=True, ahead=True),
     )
     made = _change(

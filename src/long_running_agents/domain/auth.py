@@ -9,6 +9,7 @@ from enum import StrEnum
 
 from long_running_agents.domain.ids import SessionId, TokenId, scoped
 from long_running_agents.domain.session import MINE
+from long_running_agents.errors import UsageError
 
 
 class TokenScope(StrEnum):
@@ -25,6 +26,18 @@ class TokenScope(StrEnum):
 
 
 EVERYTHING = frozenset(TokenScope)
+HOOK_SCOPE = r"hook:[a-z0-9][a-z0-9_-]{0,63}"
+"""The scope of who may deliver to the webhook of one job, and nothing else."""
+
+
+def scope_of(text: str) -> str:
+    """The scope that a text names."""
+    if text in EVERYTHING or re.fullmatch(HOOK_SCOPE, text):
+        return text
+    raise UsageError(f"There is no scope {text!r}.", hint=SCOPES)
+
+
+SCOPES = f"Scopes are {', '.join(TokenScope)}, and hook:ID for the webhook of a job."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +47,7 @@ class Token:
     id: TokenId
     owner: str
     name: str
-    scopes: frozenset[TokenScope]
+    scopes: frozenset[str]
     created_at: datetime
     used_at: datetime | None = None
     expires_at: datetime | None = None
@@ -50,7 +63,7 @@ class Caller:
     """Who asks, as the server knows it: never as the caller says it."""
 
     owner: str
-    scopes: frozenset[TokenScope] = field(default=EVERYTHING)
+    scopes: frozenset[str] = field(default=EVERYTHING)
     token_id: TokenId | None = None
     """The token that let them in; None for somebody at this machine who needs none."""
     home: str = MINE
@@ -60,7 +73,7 @@ class Caller:
         """The key of the session that they call so, whatever others call theirs."""
         return scoped(self.owner, self.home, name)
 
-    def may(self, scope: TokenScope) -> bool:
+    def may(self, scope: str) -> bool:
         """Whether they may do this."""
         return scope in self.scopes
 

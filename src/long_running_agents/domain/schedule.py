@@ -29,12 +29,15 @@ class ScheduleKind(StrEnum):
     HOURLY = "hourly"
     CRON = "cron"
     AT = "at"
+    WATCH = "watch"
     STARTUP = "startup"
+    WEBHOOK = "webhook"
     MANUAL = "manual"
 
 
 _UNTIMED = {
     ScheduleKind.STARTUP: "When the program starts",
+    ScheduleKind.WEBHOOK: "When a webhook arrives",
     ScheduleKind.MANUAL: "Only when somebody asks for it",
 }
 # The years of "at" are those of which no zone leads out of what Python can count.
@@ -43,12 +46,13 @@ _FORMS = {
     "every": (r"every ([1-9]\d{0,4})([mhd])", "every 30m, every 2h or every 1d, at least every 1m"),
     "daily": (r"daily ([01]?\d|2[0-3]):([0-5]\d)", "daily 09:00"),
     "hourly": (r"hourly :([0-5]\d)", "hourly :15"),
+    "watch": (r"watch(?: ([1-9]\d{0,4})([mhd]))?", "watch, or watch 10m for a look every 10m"),
     "at": (rf"at ({_DATE})", "at 2026-12-01T09:00+01:00, or without +01:00 in the job's zone"),
     **{kind.value: (kind.value, f"{kind}, and nothing after it") for kind in _UNTIMED},
 }
 _HINT = (
     "Write it as in: every 30m, daily 09:00, hourly :15, 0 9 * * mon-fri, @weekly, "
-    "at 2026-12-01T09:00+01:00, startup, or manual."
+    "at 2026-12-01T09:00+01:00, watch 10m, startup, webhook, or manual."
 )
 _NICKNAMES = {
     "@hourly": "0 * * * *",
@@ -63,6 +67,7 @@ _FIELDS_HINT = (
     "of the week (0-7, sun-sat, 5L, mon#2), without seconds; ranges go up, and lists have commas."
 )
 _UNITS = {"day": timedelta(days=1), "hour": timedelta(hours=1), "minute": timedelta(minutes=1)}
+_LOOK_EVERY = timedelta(minutes=5)
 _DAY = timedelta(days=1)
 _LONGEST_TEXT = 300
 _LONGEST_WAIT = 41 * 366  # 29 February on a given weekday is at most 40 years away.
@@ -81,14 +86,14 @@ class Schedule:
     zone: str
     """The IANA name of the zone in which it is read."""
     period: timedelta | None = None
-    """The distance of the moments of "every"."""
+    """The distance of the moments of "every" and "watch"."""
     at: datetime | None = None
     """The one moment of "at", in UTC."""
     cron: str = ""
     """Five fields, for a cron expression, "daily" and "hourly"."""
 
     def after(self, start: datetime, anchor: datetime) -> Iterator[datetime]:
-        """The moments strictly after the start, in UTC; "every" counts from the anchor on."""
+        """The moments strictly after the start, in UTC; a period counts from the anchor on."""
         start, moment = start.astimezone(UTC), anchor.astimezone(UTC)
         if self.period is not None:
             moment += max(0, (start - moment) // self.period + 1) * self.period
@@ -106,6 +111,8 @@ class Schedule:
             name, unit = next((n, unit) for n, unit in _UNITS.items() if not self.period % unit)
             count = self.period // unit
             said = f"Every {name}" if count == 1 else f"Every {count} {name}s"
+            if self.kind is ScheduleKind.WATCH:
+                said += ", if what is watched has changed"
         elif self.at is not None:
             local = self.at.astimezone(ZoneInfo(self.zone))
             said = f"Once, on {local:%Y-%m-%d at %H:%M:%S}".removesuffix(":00") + f" ({self.zone})"
@@ -157,9 +164,10 @@ def _parse(text: str, zone: ZoneInfo, name: str) -> Schedule:
         raise UsageError(said, hint=f"Write it as in: {example}.")
     bare = Schedule(kind=ScheduleKind(head), text=text, zone=name)
     match bare.kind:
-        case ScheduleKind.EVERY:
+        case ScheduleKind.EVERY | ScheduleKind.WATCH:
             units = {unit[0]: length for unit, length in _UNITS.items()}
-            return replace(bare, period=int(found[1]) * units[found[2].lower()])
+            said = int(found[1]) * units[found[2].lower()] if found[1] else _LOOK_EVERY
+            return replace(bare, period=said)
         case ScheduleKind.DAILY:
             return replace(bare, cron=f"{int(found[2])} {int(found[1])} * * *")
         case ScheduleKind.HOURLY:

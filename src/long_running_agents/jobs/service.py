@@ -16,6 +16,7 @@ from pydantic import TypeAdapter, ValidationError
 from long_running_agents.domain.ids import new_id, session_id
 from long_running_agents.domain.job import (
     FiringView,
+    HookSecret,
     Job,
     JobDraft,
     JobId,
@@ -27,10 +28,11 @@ from long_running_agents.domain.job import (
     ScheduleView,
     slug,
 )
-from long_running_agents.domain.schedule import parse_schedule
+from long_running_agents.domain.schedule import Schedule, ScheduleKind, parse_schedule
 from long_running_agents.domain.session import MINE
 from long_running_agents.errors import Taken, UsageError
 from long_running_agents.jobs.cron_file import CRON_FILE, CronFile, dump_jobs, parse_jobs
+from long_running_agents.jobs.hooks import new_hook_secret
 from long_running_agents.jobs.notices import silence
 from long_running_agents.jobs.scheduler import Scheduler, moments, skip_due
 from long_running_agents.store import jobs, notices
@@ -152,6 +154,20 @@ class JobService:
 
         return await self._changed(work)
 
+    async def hook(self, job_id: JobId) -> HookSecret:
+        """Make what the deliveries of a job's webhook are signed with, instead of any before."""
+        secret = new_hook_secret()
+
+        def work(tx: Transaction) -> None:
+            job = jobs.get(tx, self.owner, job_id)
+            if parse_schedule(job.schedule, job.zone).kind is not ScheduleKind.WEBHOOK:
+                hint = f"'lra jobs edit {job_id} --schedule webhook' makes it one."
+                raise UsageError(f"Job {job_id!r} is begun by no webhook.", hint=hint)
+            jobs.set_hook_secret(tx, job, secret)
+
+        await self.scheduler.database.write(work)
+        return HookSecret(path=f"/hooks/{job_id}", secret=secret)
+
     async def history(self, job_id: JobId, *, limit: int = 50) -> Sequence[FiringView]:
         """What became of a job's moments, the newest first."""
 
@@ -260,8 +276,7 @@ class JobService:
             ) from error
         draft = replace(draft, zone=draft.zone or self.zone, id=JobId(draft.id or slug(draft.name)))
         fresh = known is None or draft.schedule != known.schedule
-        parse_schedule(draft.schedule, draft.zone, now=now if fresh else None)
-        _check(draft)
+        _check(draft, parse_schedule(draft.schedule, draft.zone, now=now if fresh else None))
         return draft
 
     def _view(self, tx: Transaction, job: Job) -> JobView:
@@ -287,8 +302,10 @@ def _from_now_on(job: Job, now: datetime) -> Job:
     return replace(begun, next_at=following if job.state is JobState.ACTIVE else None)
 
 
-def _check(draft: JobDraft) -> None:
+def _check(draft: JobDraft, schedule: Schedule) -> None:
     """Refuse what is well formed and makes no sense."""
+    _check_watch(draft, schedule)
+    _check_seconds(draft)
     if not _ID.fullmatch(draft.id):
         raise UsageError(
             f"Job id {draft.id!r} not accepted.",
@@ -309,14 +326,28 @@ def _check(draft: JobDraft) -> None:
             "Runs queue in one session, and each would have its own.",
             hint="Set session_mode to own or named, too.",
         )
-    _check_seconds(draft)
 
 
 def _check_seconds(draft: JobDraft) -> None:
     if not 0 <= draft.jitter <= _LONGEST_JITTER or (draft.max_age or 0) < 0:
         raise UsageError("jitter is from 0 to 300 seconds, and max_age not below 0.")
-    if not _SHORTEST_SILENCE <= (draft.expect_every or _SHORTEST_SILENCE) <= _LONGEST_SILENCE:
+    silent = draft.expect_every
+    if silent is not None and not _SHORTEST_SILENCE <= silent <= _LONGEST_SILENCE:
         raise UsageError("expect_every is from 60 seconds to a year.")
+
+
+def _check_watch(draft: JobDraft, schedule: Schedule) -> None:
+    """Refuse a look at nothing, and one that no moment is planned for."""
+    if schedule.kind is ScheduleKind.WATCH and not draft.watch.strip():
+        raise UsageError(
+            "Nothing is said that could be watched.",
+            hint="Give watch, too: a command such as 'git ls-remote URL', or an address.",
+        )
+    if draft.watch and schedule.kind in (ScheduleKind.STARTUP, ScheduleKind.WEBHOOK):
+        raise UsageError(
+            f"A job that watches has times, and {schedule.text!r} has none.",
+            hint="Write the schedule as in: watch 10m, or daily 09:00.",
+        )
 
 
 def local_zone(variables: Mapping[str, str]) -> str:

@@ -77,7 +77,11 @@ def conversation_drafts(
         MemoryDraft(
             content=piece,
             kind=MemoryKind.CONVERSATION,
-            trust=Trust.USER if said else Trust.AGENT,
+            trust=Trust.USER
+            if said
+            else Trust.WEB
+            if taint.lender(piece) is not None
+            else Trust.AGENT,
             actor="user" if said else turn.origin.value,
             source="conversation",
             session_id=turn.session_id,

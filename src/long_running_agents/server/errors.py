@@ -1,6 +1,7 @@
 """What goes wrong, in one shape: code and message, the next step, and the fields that are wrong."""
 
 import logging
+import math
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any, Literal
@@ -13,7 +14,7 @@ from starlette.exceptions import HTTPException
 from starlette.types import Receive, Scope, Send
 from typing_extensions import override
 
-from long_running_agents.errors import LraError, StorageFailed, file_hint
+from long_running_agents.errors import LraError, StorageFailed, TooMany, file_hint
 from long_running_agents.models.chat_protocol import error_json
 from long_running_agents.server.wire import WireResponse, example
 
@@ -108,7 +109,10 @@ def openai_error(status: int, body: ErrorBody) -> dict[str, Any]:
 
 def refusal(error: LraError, headers: Mapping[str, str] | None = None) -> JSONResponse:
     """An error of ours as a response."""
-    return response(error.http_status, ErrorBody.of(error), headers)
+    told = dict(headers or {})
+    if isinstance(error, TooMany):
+        told["Retry-After"] = str(math.ceil(error.seconds))
+    return response(error.http_status, ErrorBody.of(error), told)
 
 
 def response(

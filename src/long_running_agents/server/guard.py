@@ -2,7 +2,6 @@
 
 import asyncio
 import hmac
-import math
 import re
 from collections.abc import Generator
 from contextlib import ExitStack, contextmanager
@@ -159,6 +158,8 @@ def cors_permission(asked: str) -> dict[str, str]:
 
 _UNGUARDED = frozenset({"/health", "/ready", "/login", "/logout"})
 """Paths for which nobody has to be known."""
+_HOOKS = "/hooks/"
+"""Below it deliveries are signed instead."""
 _UPLOADS = "/api/files"
 Asgi = tuple[Scope, Receive, Send]
 _V1 = "/v1/"
@@ -267,7 +268,8 @@ class Guard:
         try:
             return await self._known(visit)
         except Unauthorized:
-            if visit.path in _UNGUARDED and visit.kind == "http":
+            open_to_all = visit.path in _UNGUARDED or visit.path.startswith(_HOOKS)
+            if open_to_all and visit.kind == "http":
                 return None
             raise
 
@@ -356,8 +358,6 @@ def _too_long(most: int) -> TooLarge:
 
 def _answer(error: LraError, visit: RequestInfo) -> Response:
     headers: dict[str, str] = {}
-    if isinstance(error, TooMany):
-        headers["Retry-After"] = str(math.ceil(error.seconds))
     if isinstance(error, Unauthorized) and auth.COOKIE in visit.headers.get("cookie", ""):
         # A browser would send the same cookie for ever, and no script can take it away.
         headers["Set-Cookie"] = f"{auth.COOKIE}=; Max-Age=0; Path=/"

@@ -11,9 +11,11 @@ from long_running_agents.domain.events import (
     Event,
     EventEnvelope,
     MemoriesRecalled,
+    TurnFailed,
     TurnLimited,
 )
 from long_running_agents.domain.ids import SessionId, TurnId
+from long_running_agents.errors import LraError, kind_of
 from long_running_agents.store import sql
 from long_running_agents.store.database import Prepared, Transaction
 from long_running_agents.store.sql import row_reader
@@ -107,6 +109,12 @@ def stopped_by(tx: Transaction, turn_id: TurnId) -> BudgetScope:
     """Which budget stopped a turn last."""
     told = [each.event for each in of_turn(tx, turn_id) if isinstance(each.event, TurnLimited)]
     return scope_of(told[-1].limit if told else "")
+
+
+def failed_by(tx: Transaction, turn_id: TurnId) -> type[LraError]:
+    """What kind of error a turn failed by last."""
+    told = [each.event.code for each in of_turn(tx, turn_id) if isinstance(each.event, TurnFailed)]
+    return kind_of(told[-1] if told else "")
 
 
 def first(tx: Transaction, turn_id: TurnId) -> int:

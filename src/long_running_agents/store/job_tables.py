@@ -41,8 +41,8 @@ jobs = table(
     Column("version", Integer, nullable=False),
     *required(Moment, "anchor", "cursor", "created_at", "updated_at"),
     *optional(Moment, "next_at", "silent_at"),
-    # What a watch saw last.
-    *required(Text, "seen", default=""),
+    # What a watch saw last, null before its first look; and what webhooks are signed with.
+    *optional(Text, "seen", "hook_secret"),
     Index("jobs_by_next", "next_at"),
     Index("jobs_by_silence", "silent_at"),
 )
@@ -57,6 +57,7 @@ firings = table(
     *optional(String, "turn_id", "session_id"),
     Column("seen_at", Moment, nullable=False),
     Column("note", Text, nullable=False),
+    Column("begins_at", Moment),
     ForeignKeyConstraint(["owner", "job_id"], ["jobs.owner", "jobs.id"], ondelete="CASCADE"),
     Index("firings_by_time", "owner", "job_id", "planned"),
     Index("firings_by_turn", "turn_id"),

@@ -1,11 +1,11 @@
 """Jobs and their firings: each planned moment of a job has one row."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, delete, func, insert, select, tuple_, update
 
 from long_running_agents.domain.budget import Limits
 from long_running_agents.domain.ids import TurnId, WorkId
@@ -33,9 +33,11 @@ def save(tx: Transaction, job: Job) -> Job:
     texts = {name: tx.redact(getattr(job, name)) for name in shown}
     job = replace(job, **texts)
     values = row_values(jobs, job, notify=" ".join(job.notify)) | row_values(jobs, job.limits)
-    if find(tx, job.owner, job.id) is None:
+    if (known := find(tx, job.owner, job.id)) is None:
         tx.execute(insert(jobs), values)
     else:
+        if job.watch != known.watch:
+            values["seen"] = None
         tx.execute(update(jobs).where(*_named(jobs, job.owner, job.id)).values(values))
     return job
 
@@ -72,10 +74,10 @@ def due(tx: Transaction, now: datetime) -> list[Job]:
     return [_job(row) for row in tx.execute(query)]
 
 
-def earliest(tx: Transaction) -> datetime | None:
-    """The next moment of any job."""
-    query = select(func.min(jobs.c.next_at)).where(_ACTIVE)
-    return tx.execute(query).scalar()
+def earliest(tx: Transaction, without: Collection[tuple[str, JobId]] = ()) -> datetime | None:
+    """The next moment of any job but some."""
+    others = tuple_(jobs.c.owner, jobs.c.id).not_in(list(without))
+    return tx.execute(select(func.min(jobs.c.next_at)).where(_ACTIVE, others)).scalar()
 
 
 def silent(tx: Transaction, now: datetime) -> list[Job]:
@@ -92,6 +94,27 @@ def next_silence(tx: Transaction) -> datetime | None:
 def at_startup(tx: Transaction) -> list[Job]:
     """The jobs of all owners that run when the program starts."""
     return [_job(row) for row in tx.execute(select(jobs).where(_ACTIVE, jobs.c.next_at.is_(None)))]
+
+
+def seen(tx: Transaction, job: Job) -> str | None:
+    """What a job's watch saw last; None before its first look."""
+    return tx.execute(select(jobs.c.seen).where(*_named(jobs, job.owner, job.id))).scalar()
+
+
+def see(tx: Transaction, job: Job, text: str) -> None:
+    """Keep what a job's watch has seen."""
+    tx.execute(update(jobs).where(*_named(jobs, job.owner, job.id)).values(seen=text))
+
+
+def set_hook_secret(tx: Transaction, job: Job, secret: str) -> None:
+    """Keep what the deliveries of a job's webhook are signed with."""
+    tx.execute(update(jobs).where(*_named(jobs, job.owner, job.id)).values(hook_secret=secret))
+
+
+def hook_secrets(tx: Transaction, job_id: JobId) -> dict[str, str]:
+    """The secrets of all owners' jobs of an id that have one, by owner."""
+    having = (jobs.c.id == job_id, jobs.c.hook_secret.is_not(None))
+    return {row.owner: row.hook_secret for row in tx.execute(select(jobs).where(*having))}
 
 
 def add_firing(tx: Transaction, firing: Firing) -> Firing:
@@ -147,6 +170,11 @@ def running(tx: Transaction, owner: str, job_id: JobId) -> bool:
         .where(*_named(firings, owner, job_id), turns.c.status.not_in(_ENDED))
     )
     return tx.execute(query.limit(1)).first() is not None
+
+
+def begins_at(tx: Transaction, turn_id: TurnId) -> datetime | None:
+    """Before which the turn of a firing does not begin."""
+    return tx.execute(select(firings.c.begins_at).where(firings.c.turn_id == turn_id)).scalar()
 
 
 def last_answer(tx: Transaction, owner: str, job_id: JobId) -> tuple[datetime, str] | None:

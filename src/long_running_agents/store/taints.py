@@ -73,7 +73,7 @@ _READ = Prepared(
     )
 )
 _ANSWERED = Prepared(
-    select(turns.c.answer)
+    select(turns.c.answer, turns.c.prompt, turns.c.origin)
     .join(taints, taints.c.turn_id == turns.c.id)
     .where(taints.c.session_id == bindparam("session"), taints.c.call_id == bindparam("whole"))
 )
@@ -89,6 +89,9 @@ def words(tx: Transaction, session_id: SessionId) -> Taint:
     said = [prompt for (prompt,) in tx.run_all(_SAID, here)]
     read = tx.all(_READ, here)
     answers = tx.run_all(_ANSWERED, here)
+    # A job is begun with what it has seen, as a quotation in its prompt.
+    begun = [prompt.splitlines() for _, prompt, origin in answers if origin == TurnOrigin.JOB]
+    quoted = [[line[2:] for line in lines if line.startswith("> ")] for lines in begun]
     told = [
         (row.source if row.call_id else "", _base(row), text)
         for row in read
@@ -99,7 +102,8 @@ def words(tx: Transaction, session_id: SessionId) -> Taint:
         said=tuple(said),
         told=(
             *((place, text) for place, _, text in told),
-            *(("", answer) for (answer,) in answers if answer),
+            *(("", answer) for answer, _, _ in answers if answer),
+            *(("", "\n".join(lines)) for lines in quoted if lines),
         ),
     )
 

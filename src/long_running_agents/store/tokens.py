@@ -4,16 +4,14 @@ from datetime import datetime
 
 from sqlalchemy import insert, select, update
 
-from long_running_agents.domain.auth import Token, TokenScope
+from long_running_agents.domain.auth import Token
 from long_running_agents.domain.ids import TokenId
 from long_running_agents.errors import Busy, NotFound
 from long_running_agents.store.database import Transaction
 from long_running_agents.store.sql import row_reader, row_values
 from long_running_agents.store.tables import tokens
 
-_token = row_reader(
-    Token, scopes=lambda row: frozenset(TokenScope(word) for word in row.scopes.split())
-)
+_token = row_reader(Token, scopes=lambda row: frozenset(row.scopes.split()))
 
 
 def add(tx: Transaction, token: Token, digest: str) -> None:

@@ -15,7 +15,7 @@ from long_running_agents.agent.budgets import BudgetService
 from long_running_agents.agent.sessions import Spending, UsageService
 from long_running_agents.doctor import Check, CheckState, examine_all
 from long_running_agents.domain import events, ids
-from long_running_agents.domain.auth import Caller, Token, TokenScope
+from long_running_agents.domain.auth import HOOK_SCOPE, Caller, Token, TokenScope
 from long_running_agents.domain.budget import BudgetLine
 from long_running_agents.domain.events import EventEnvelope
 from long_running_agents.domain.ids import DayRange, SessionId, TokenId, shown
@@ -44,6 +44,8 @@ from long_running_agents.store.events import Place
 from long_running_agents.store.tables import microseconds, moment
 from long_running_agents.store.usage import UsageTotal
 
+HookScope = Annotated[str, Field(pattern=f"^{HOOK_SCOPE}$")]
+
 
 class NewToken(BaseModel):
     """The token that is wanted."""
@@ -53,7 +55,7 @@ class NewToken(BaseModel):
     name: str = Field(min_length=1, max_length=100)
     owner: str | None = Field(default=None, min_length=1, max_length=100)
     """Whose things it opens; the owner of the home unless given."""
-    scopes: list[TokenScope] = Field(default=sorted(USUAL), min_length=1)
+    scopes: list[TokenScope | HookScope] = Field(default=sorted(USUAL), min_length=1)
     expires_at: AwareDatetime | None = None
 
 

@@ -10,6 +10,7 @@ from pydantic import Field
 from long_running_agents.domain.auth import Caller
 from long_running_agents.domain.job import (
     FiringView,
+    HookSecret,
     JobId,
     JobState,
     JobView,
@@ -40,6 +41,10 @@ class FiringResponse(derived(FiringView)):
 
 class JobResponse(derived(JobView)):
     """A job with its schedule in words and its newest firing."""
+
+
+class HookResponse(derived(HookSecret)):
+    """Where the deliveries of a webhook go, and what they are signed with."""
 
 
 class JobList(WireResponse):
@@ -227,6 +232,11 @@ class JobRoutes(Routes, tag="jobs"):
     async def resume(self, caller: Approving, job_id: OneJob) -> JobResponse:
         """Let a job fire that was paused or proposed."""
         return JobResponse.of(await self._of(caller).resume(job_id))
+
+    @route("POST /api/jobs/{job_id}/hook")
+    async def hook(self, caller: Approving, job_id: OneJob) -> HookResponse:
+        """Make a secret for a job's webhook; it is shown this once, and replaces any before."""
+        return HookResponse.of(await self._of(caller).hook(job_id))
 
     @route("GET /api/jobs/{job_id}/history")
     async def history(self, caller: Reading, job_id: OneJob, limit: Limit = 50) -> FiringList:

@@ -141,6 +141,7 @@ CREATE TABLE firings (
 	session_id VARCHAR,
 	seen_at BIGINT NOT NULL,
 	note TEXT NOT NULL,
+	begins_at BIGINT,
 	PRIMARY KEY (owner, job_id, "key"),
 	FOREIGN KEY(owner, job_id) REFERENCES jobs (owner, id) ON DELETE CASCADE
 )
@@ -219,7 +220,8 @@ CREATE TABLE jobs (
 	updated_at BIGINT NOT NULL,
 	next_at BIGINT,
 	silent_at BIGINT,
-	seen TEXT DEFAULT '' NOT NULL,
+	seen TEXT,
+	hook_secret TEXT,
 	PRIMARY KEY (owner, id)
 )
 
