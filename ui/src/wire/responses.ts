@@ -548,7 +548,7 @@ export interface FiringList {
 }
 
 /** What became of a planned moment; how its turn ended is the turn's own status. */
-export type FiringOutcome = "ran" | "skipped" | "missed" | "overlap" | "blocked";
+export type FiringOutcome = "ran" | "changed" | "skipped" | "missed" | "overlap" | "blocked";
 
 /** One planned moment of a job, and what its turn came to. */
 export interface FiringResponse {
@@ -692,6 +692,12 @@ export interface Job {
   limits: Limits;
   /** Whether each run is a deep work. */
   deep_work: boolean;
+  /** What is looked at first: a command for the sandbox, or an address; the agent is woken only when what comes of it has changed. */
+  watch: string;
+  /** Seconds without a finished run after which somebody is told. */
+  expect_every: number | null;
+  /** What is told to the addresses in notices.urls. */
+  notify: NoticeKind[];
   state: JobState;
   /** Why it is paused or was proposed. */
   note: string;
@@ -771,6 +777,63 @@ export interface KnownToken {
   revoked_at: string | null;
   owner: string;
 }
+
+/** Something that was learned, or was not and why. */
+export interface Learned {
+  number: number;
+  kind: LearnedKind;
+  state: LearnedState;
+  text: string;
+  /** The words of the log that it rests on. */
+  quote: string;
+  /** Why it was refused, merged or put aside. */
+  reason: string;
+  session_id: string | null;
+  turn_id: string | null;
+  /** The memory that it became, was merged with, or is about. */
+  memory_id: number | null;
+  /** How often the memory was recalled. */
+  shown: number;
+  /** How often its words came up in a turn that went well. */
+  used: number;
+  /** How often it was recalled in a turn whose evidence was refuted. */
+  harmed: number;
+  at: string;
+}
+
+/** What kind of thing was learned. */
+export type LearnedKind = "fact" | "lesson" | "rule" | "skill" | "question";
+
+/** What was learned, the newest first. */
+export interface LearnedList {
+  learned: LearnedResponse[];
+}
+
+/** Something that was learned, or was not and why. */
+export interface LearnedResponse {
+  number: number;
+  kind: LearnedKind;
+  state: LearnedState;
+  text: string;
+  /** The words of the log that it rests on. */
+  quote: string;
+  /** Why it was refused, merged or put aside. */
+  reason: string;
+  session_id: string | null;
+  turn_id: string | null;
+  /** The memory that it became, was merged with, or is about. */
+  memory_id: number | null;
+  /** How often the memory was recalled. */
+  shown: number;
+  /** How often its words came up in a turn that went well. */
+  used: number;
+  /** How often it was recalled in a turn whose evidence was refuted. */
+  harmed: number;
+  at: string;
+}
+
+/** What became of it. */
+export type LearnedState = "new" | "merged" | "suggested" | "refused" | "resting";
 
 /** What may be used. None means no limit, and 0 means nothing. */
 export interface Limits {
@@ -1000,6 +1063,9 @@ export interface ModelUsage {
   model: string;
 }
 
+/** What somebody can be told about a job. */
+export type NoticeKind = "result" | "failure" | "silence" | "approval";
+
 /** What becomes of a moment at which the run before has not ended. */
 export type OverlapPolicy = "skip" | "queue" | "parallel";
 
@@ -1142,6 +1208,16 @@ export interface Receipt {
   no_work_seen: boolean;
   /** The delegates below it, by their turns. */
   trace: string[];
+}
+
+/** What one run of reflection, or of the curator, did. */
+export interface ReflectionResponse {
+  sessions: number;
+  turns: number;
+  learned: Learned[];
+  tokens: number;
+  /** Why nothing was read, or not all. */
+  note: string;
 }
 
 /** An agent that a message may be for. */
