@@ -6,7 +6,6 @@ from typing import Protocol
 
 from long_running_agents.domain.ids import SessionId
 from long_running_agents.domain.reflection import Learned, LearnedState, ReflectionReport
-from long_running_agents.errors import NotConfigured
 from long_running_agents.jobs.curator import Curator
 from long_running_agents.store import learned
 
@@ -43,10 +42,7 @@ class LearnedService:
     async def reflect(self, session_id: SessionId | None = None) -> ReflectionReport:
         """Read the turns that were not read yet, of one session or of all that are quiet."""
         if self.reflector is None:
-            raise NotConfigured(
-                "Nothing is remembered, so nothing can be learned.",
-                hint="Set memory.enabled to true.",
-            )
+            return ReflectionReport(note="nothing is remembered: memory.enabled is false")
         return await self.reflector(self.owner, session_id)
 
     async def curate(self) -> ReflectionReport:

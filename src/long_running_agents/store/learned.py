@@ -86,16 +86,14 @@ class MemoryUse:
 _use = row_reader(MemoryUse, memory=memory_of)
 
 
-def count(
-    tx: Transaction, number: MemoryId, *, used: bool = False, harmed: bool = False, now: datetime
-) -> None:
-    """Count that a memory was shown, and what came of it, unless it was forgotten meanwhile."""
-    counted = {"shown": 1, "used": int(used), "harmed": int(harmed)}
-    at = {"shown_at": now, **({"used_at": now} if used else {})}
+def count(tx: Transaction, use: MemoryUse, now: datetime) -> None:
+    """Add to what is counted of a memory, unless it was forgotten meanwhile."""
+    counted = {name: getattr(use, name) for name in _COUNTS}
+    at = {"shown_at": now, **({"used_at": now} if use.used else {})}
     values = {
         name: literal(each, memory_uses.c[name].type) for name, each in (counted | at).items()
     }
-    there = select(memories.c.id, *values.values()).where(memories.c.id == number)
+    there = select(memories.c.id, *values.values()).where(memories.c.id == use.memory.id)
     more = {name: memory_uses.c[name] + each for name, each in counted.items()}
     tx.execute(
         insert(memory_uses)
