@@ -20,7 +20,11 @@ _MOST = 1000
 
 
 @click.group(cls=CommandGroup, invoke_without_command=True)
-@click.option("--state", type=click.Choice([*LearnedState]), help="Only what is in this state.")
+@click.option(
+    "--state",
+    type=click.Choice([state.value for state in LearnedState]),
+    help="Only what is in this state.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.pass_context
 def learned(context: click.Context, state: str | None, as_json: bool) -> None:
@@ -38,8 +42,8 @@ def learned(context: click.Context, state: str | None, as_json: bool) -> None:
 def undo(options: Options, number: int, as_json: bool) -> None:
     """Wake what was put aside, or forget what was learned, within 30 days."""
     found = with_learned(options, lambda service: service.undo(number))
-    done = "is in use again" if found.state is LearnedState.RESTING else "is forgotten"
-    print_either(found, as_json, lambda each: click.echo(shown(f"{number} {done}: {each.text}")))
+    done = "it is in use again" if found.state is LearnedState.RESTING else found.reason
+    print_either(found, as_json, lambda each: click.echo(shown(f"{each.text}\n  {done}")))
 
 
 @learned.subcommand(json=True)

@@ -232,8 +232,10 @@ class Curator:
         if self.memories is None or found.memory_id is None:
             raise UsageError("Nothing is remembered.", hint="Set memory.enabled to true.")
         # The row goes with the memory.
-        await self.memories.forget(found.owner, Selection(ids=frozenset([found.memory_id])))
-        return found
+        meant = Selection(ids=frozenset([found.memory_id]))
+        gone = await self.memories.forget(found.owner, meant)
+        back = f"it is forgotten; 'lra memory undo {gone.batch}' brings it back"
+        return replace(found, reason=back)
 
 
 def _rest(tx: Transaction, memory: Memory, reason: str, now: datetime) -> Learned | None:
