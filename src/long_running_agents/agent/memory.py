@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pydantic_ai.messages import ModelMessage, ModelResponse
@@ -15,18 +15,29 @@ from long_running_agents.agent.history import role_of, with_note
 from long_running_agents.agent.hub import Hub
 from long_running_agents.config.settings import MemorySettings
 from long_running_agents.domain.context_window import MessageRole
-from long_running_agents.domain.events import MemoriesRecalled, RecalledMemory
+from long_running_agents.domain.events import EvidenceFound, MemoriesRecalled, RecalledMemory
 from long_running_agents.domain.ids import TurnId, shown
-from long_running_agents.domain.memory import Hit, Memory, MemoryId, Query, Viewer
+from long_running_agents.domain.memory import (
+    Hit,
+    Memory,
+    MemoryId,
+    MemoryKind,
+    Query,
+    Selection,
+    Viewer,
+)
 from long_running_agents.domain.ports import Clock
 from long_running_agents.domain.session import SessionOrigin
-from long_running_agents.domain.turn import Turn, TurnOrigin, brought
+from long_running_agents.domain.tool import CallState
+from long_running_agents.domain.turn import Turn, TurnOrigin, TurnStatus, brought
+from long_running_agents.domain.work import EvidenceState
 from long_running_agents.errors import LraError
 from long_running_agents.memory.mirrors import Mirrors
 from long_running_agents.memory.service import MemoryService, TurnMemories
-from long_running_agents.memory.words import recollection
-from long_running_agents.store import agents, events, memories, sessions
+from long_running_agents.memory.words import asked, recollection, searchable, spoken
+from long_running_agents.store import agents, events, ledger, memories, sessions
 from long_running_agents.store.database import Transaction
+from long_running_agents.store.learned import MemoryUse
 from long_running_agents.tools.memory import heard
 from long_running_agents.tools.middleware import Ask, Middleware
 
@@ -314,14 +325,52 @@ class Memorizer:
             self._tell()
 
     def _said(self, tx: Transaction, turn: Turn) -> TurnMemories:
+        shown = heard(tx, turn.id)
+        uses = _uses(tx, turn, shown)
         if _is_work(tx, turn):
-            return TurnMemories(turn)
-        return self.memories.said(tx, turn, self._agent, heard(tx, turn.id))
+            return TurnMemories(turn, uses=uses)
+        return replace(self.memories.said(tx, turn, self._agent, shown), uses=uses)
 
     def _tell(self) -> None:
         """Wake whoever waits; who has to wait for more does so."""
         self._got_on.set()
         self._got_on.clear()
+
+
+_USED = 0.6
+"""A memory was used when so many of its telling words came up that nobody had said before."""
+
+
+def _uses(tx: Transaction, turn: Turn, shown: Sequence[MemoryId]) -> list[MemoryUse]:
+    """What came of the memories that a turn was shown, but for what was said in conversations."""
+    known = memories.selected(tx, turn.owner, Selection(ids=frozenset(shown))) if shown else []
+    told = [memory for memory in known if memory.kind is not MemoryKind.CONVERSATION]
+    if not told:
+        return []
+    refuted = any(
+        isinstance(each.event, EvidenceFound) and each.event.state == EvidenceState.REFUTED
+        for each in events.of_turn(tx, turn.id)
+    )
+    did = ""
+    if turn.status is TurnStatus.DONE:
+        calls = [each.args for each in ledger.of_turn(tx, turn.id) if each.state is CallState.DONE]
+        did = "\n".join([turn.answer, *calls])
+    return [
+        MemoryUse(
+            memory=memory,
+            shown=1,
+            used=int(came_up(memory.content, turn.prompt, did)),
+            harmed=int(refuted),
+        )
+        for memory in told
+    ]
+
+
+def came_up(content: str, said: str, did: str) -> bool:
+    """Whether the words of a memory are in what was done, other than those that were said."""
+    before, after = (set(spoken(searchable(text.lower()))) for text in (said, did))
+    telling = set(asked(content)) - before
+    return bool(telling) and len(telling & after) >= _USED * len(telling)
 
 
 def _is_work(tx: Transaction, turn: Turn) -> bool:

@@ -187,12 +187,25 @@ def with_jobs(
             done = (await app.jobs.history(done.firing.job_id, limit=1))[0]
         return done
 
-    def here() -> Any:
-        from long_running_agents.app import open_app
+    return there_or_here(
+        options, lambda client: work(client.jobs), lambda: with_app(options, local)
+    )
 
-        return run_with(open_app(options.load()), local)
 
-    return there_or_here(options, lambda client: work(client.jobs), here)
+def with_learned(options: "Options", work: "Callable[[api.LearnedApi], Awaitable[T]]") -> T:
+    """Run work on what was learned: at the server that owns the home, else as its owner."""
+    return there_or_here(
+        options,
+        lambda client: work(client.learned),
+        lambda: with_app(options, lambda app: work(app.learned)),
+    )
+
+
+def with_app(options: "Options", work: "Callable[[App], Awaitable[T]]") -> T:
+    """Run work on a home as its owner."""
+    from long_running_agents.app import open_app
+
+    return run_with(open_app(options.load()), work)
 
 
 def there_or_here(

@@ -218,6 +218,8 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "context": ("chat", "context", "Show or check what the next request of a session contains."),
     "work": ("works", "work", "Let the agent work through a plan until it is proven."),
     "jobs": ("jobs", "jobs", "Let prompts run on a schedule."),
+    "learned": ("learned", "learned", "Show what was learned, and take it back."),
+    "reflect": ("learned", "reflect", "Learn from finished turns."),
     "agents": ("agents", "agents", "List, make, publish, import and export agents."),
     "create-agent": ("agent_folders", "create_agent", "Make a folder with an agent of yours."),
     "run": ("agent_folders", "run", "Talk with an agent of a folder, or a published one."),

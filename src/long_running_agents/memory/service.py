@@ -42,6 +42,7 @@ from long_running_agents.memory.vectors import (
 from long_running_agents.memory.write_gate import masked
 from long_running_agents.store import (
     events,
+    learned,
     ledger,
     memories,
     memory_index,
@@ -50,6 +51,7 @@ from long_running_agents.store import (
     taints,
 )
 from long_running_agents.store.database import Database, Transaction
+from long_running_agents.store.learned import MemoryUse
 
 PIECE = 1_200
 """Characters of one piece; a long answer becomes several, one after another."""
@@ -198,6 +200,8 @@ class TurnMemories:
     turn: Turn
     drafts: Sequence[MemoryDraft] = ()
     texts: Sequence[str] = ()
+    uses: Sequence[MemoryUse] = ()
+    """The memories that it was shown, each once, and what came of them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -355,6 +359,8 @@ class MemoryService:
             for each in said:
                 last = first + len(each.texts)
                 if memories.mark(tx, each.turn):
+                    for use in each.uses:
+                        learned.count(tx, use, now)
                     new, others = self._keep_turn(tx, each, now)
                     own = None if vectors is None else vectors[first:last]
                     self.vectors.put(tx, new, each.texts, own)
