@@ -39,6 +39,7 @@ from long_running_agents.engine.local import LocalEngine
 from long_running_agents.errors import ConfigError, NotConfigured
 from long_running_agents.home import Home, agent_folder, archives_of
 from long_running_agents.jobs.cron_file import CRON_FILE, CronFile
+from long_running_agents.jobs.reflection import Reflector
 from long_running_agents.jobs.scheduler import Scheduler
 from long_running_agents.jobs.service import JobService, local_zone
 from long_running_agents.mcp.servers import McpServers
@@ -96,6 +97,8 @@ class App:
     """Where skills are made and kept; None when they are switched off."""
     jobs: JobService
     """The jobs of the owner in the settings; its scheduler fires those of all, once it is open."""
+    reflector: Reflector
+    """Learns from the settled turns of all owners; by itself once it is open."""
 
     @property
     def rules(self) -> RuleService:
@@ -185,14 +188,13 @@ async def open_app(
         engine = LocalEngine({WORK: app.driver.run}, clock)
         closing.push_async_callback(engine.close)
         closing.callback(app.jobs.scheduler.close)
+        closing.callback(app.reflector.close)
         closing.callback(app.driver.close)
         closing.push_async_callback(app.compactor.close)
         app.compactor.open()
-        if parts.remembering is None:
-            await app.driver.open(engine)
-        else:
+        if parts.remembering is not None:
             parts.remembering.open()
-            await app.driver.open(engine, settled=parts.remembering.nudge)
+        await app.driver.open(engine, settled=partial(_settled, parts.remembering, app.reflector))
         if parts.workshop is not None:
             parts.workshop.filing.nudge(loaded.settings.owner)
         yield app
@@ -333,7 +335,28 @@ def _assemble(
         registry=registry,
         workshop=parts.workshop,
         jobs=_jobs(loaded, turns, models, compactor.asked.book),
+        reflector=_reflector(loaded.settings, parts, compactor.asked),
     )
+
+
+def _reflector(settings: Settings, parts: _Parts, asked: SideRequests) -> Reflector:
+    return Reflector(
+        database=parts.database,
+        asked=asked,
+        memories=parts.memories,
+        ready=_at_once if parts.remembering is None else parts.remembering.ready,
+        skills=None if parts.workshop is None else parts.workshop.library,
+        settings=settings.reflection,
+        agent=settings.agent.name,
+        announce=parts.hub.publish,
+    )
+
+
+def _settled(remembering: Memorizer | None, reflector: Reflector, turn: Turn) -> None:
+    """A turn came to rest."""
+    if remembering is not None:
+        remembering.nudge(turn)
+    reflector.nudge(turn)
 
 
 def _jobs(
@@ -398,7 +421,7 @@ def _meter(memories: MemoryService | None, book: BudgetBook, owner: str) -> None
         embedder.spend = partial(book.spend, owner, embedder.space)
 
 
-async def _at_once() -> None:
+async def _at_once(_: str | None = None) -> None:
     """There is nothing to wait for."""
 
 

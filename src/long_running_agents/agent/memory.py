@@ -314,7 +314,7 @@ class Memorizer:
             self._tell()
 
     def _said(self, tx: Transaction, turn: Turn) -> TurnMemories:
-        if _is_work(tx, turn):
+        if is_work(tx, turn):
             return TurnMemories(turn)
         return self.memories.said(tx, turn, self._agent, heard(tx, turn.id))
 
@@ -324,7 +324,7 @@ class Memorizer:
         self._got_on.clear()
 
 
-def _is_work(tx: Transaction, turn: Turn) -> bool:
+def is_work(tx: Transaction, turn: Turn) -> bool:
     """Whether a turn is a program's work, and nothing that a person said to be remembered.
 
     What comes over MCP or to a delegate was written by a model; and a client that brings
