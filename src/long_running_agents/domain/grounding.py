@@ -219,12 +219,11 @@ _DENIED = re.compile(
     r"|nicht|nie|kein\w*|ohne|pas|jamais|nunca|sin)\b|n't\b",
     re.IGNORECASE,
 )
-_IMAGINED = re.compile(
+_WISHED = re.compile(
     r"\b(?:if|would|could|might|maybe|perhaps|suppose|imagine|wish|unless|pretend|hypothetically"
-    r"|wenn|falls|vielleicht|würde|könnte)\b",
+    r"|please|wenn|falls|vielleicht|würde|könnte|bitte)\b",
     re.IGNORECASE,
 )
-"""Words that turn what is said into its opposite, or into what is only thought of."""
 _GLUE = frozenset(
     {"user", "users", "they", "them", "their", "theirs", "have", "has", "had", "were", "been"}
     | {"who", "whose", "also", "his", "her", "nutzer", "der", "die", "das", "ihr", "sein", "ist"}
@@ -240,23 +239,23 @@ def unsupported(text: str, quote: str, said: str) -> str:
     if strange := exact(text) - exact(said) - {""}:
         return "it names what was not said: " + ", ".join(sorted(strange)[:_STEM])
     context = _around(quote, said)
-    if is_question(context) or is_small_talk(context):
-        return "it was asked or wished, not told"
+    if is_question(context) or is_small_talk(context) or _WISHED.search(context):
+        return "it was asked, wished or imagined, not told"
+    if not list(_telling(text)):
+        return "it says nothing"
     if strange := _strange(text, context):
         return "the quotation does not say: " + ", ".join(strange[:_STEM])
     # Of "I do not eat fish", the rest says the opposite.
-    return (
-        "" if _turned(text) == _turned(context) else "it says the opposite, or more than was said"
-    )
+    return "" if _denies(text) == _denies(context) else "it says the opposite of what was said"
 
 
 def restates(text: str, known: str) -> bool:
     """Whether a text says nothing that another does not say in the same words."""
-    return not _strange(text, known) and _turned(text) == _turned(known)
+    return not _strange(text, known) and _denies(text) == _denies(known)
 
 
-def _turned(text: str) -> list[bool]:
-    return [bool(turns.search(_plain(text))) for turns in (_DENIED, _IMAGINED)]
+def _denies(text: str) -> bool:
+    return _DENIED.search(_plain(text)) is not None
 
 
 def _around(quote: str, said: str) -> str:

@@ -285,7 +285,7 @@ class Reflector:
         for _ in range(_ATTEMPTS):
             most = await self._allowed(session.owner, len(_INSTRUCTIONS) + len(words))
             if most < LEAST_ANSWER:
-                share = f"{self.settings.share:.0%} of the day's tokens (reflection.share)"
+                share = f"{self.settings.share * 100:g} % of the day's tokens (reflection.share)"
                 return _Extraction(
                     tokens=tokens, note=f"the turns wait: {share} do not cover it", waits=True
                 )
