@@ -356,7 +356,7 @@ def _settled(remembering: Memorizer | None, reflector: Reflector, turn: Turn) ->
     """A turn came to rest."""
     if remembering is not None:
         remembering.nudge(turn)
-    reflector.nudge(turn)
+    reflector.nudge()
 
 
 def _jobs(

@@ -466,6 +466,8 @@ async def test_a_session_is_read_when_it_is_quiet_and_an_idle_home_asks_nothing(
         await app.reflector.open()
         await ended(app, DOG)
         assert (await app.reflector.reflect("me")).sessions == 0
+        while app.reflector._alarm.at is None:
+            await asyncio.sleep(0)
         await clock.advance(timedelta(minutes=16).total_seconds())
         await read.wait()
         assert len(await kept(app)) == 1

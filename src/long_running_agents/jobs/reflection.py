@@ -185,9 +185,9 @@ class Reflector:
             self._alarm.close()
             self._alarm = None
 
-    def nudge(self, turn: Turn) -> None:
+    def nudge(self) -> None:
         """Say that a turn came to rest."""
-        if self._alarm is not None and self._alarm.at is None and turn.status.ended:
+        if self._alarm is not None and self._alarm.at is None:
             self._alarm.set(self.asked.book.clock.now() + self._quiet)
 
     async def reflect(self, owner: str, session_id: SessionId | None = None) -> ReflectionReport:
