@@ -43,6 +43,7 @@ from long_running_agents.jobs.curator import Curator
 from long_running_agents.jobs.learned import LearnedService
 from long_running_agents.jobs.notices import Notices
 from long_running_agents.jobs.notifiers import notifiers
+from long_running_agents.jobs.reflection import Reflector
 from long_running_agents.jobs.scheduler import Scheduler
 from long_running_agents.jobs.service import JobService, local_zone
 from long_running_agents.jobs.watch import Watcher
@@ -102,7 +103,7 @@ class App:
     jobs: JobService
     """The jobs of the owner in the settings; its scheduler fires those of all, once it is open."""
     learned: LearnedService
-    """What the owner in the settings has taught; its curator looks after that of all."""
+    """What the owner in the settings has taught; its parts look after that of all, once open."""
 
     @property
     def rules(self) -> RuleService:
@@ -192,24 +193,20 @@ async def open_app(
         engine = LocalEngine({WORK: app.driver.run}, clock)
         closing.push_async_callback(engine.close)
         closing.callback(app.jobs.scheduler.close)
-        closing.callback(app.learned.curator.close)
+        closing.callback(app.learned.close)
         closing.callback(app.driver.close)
         closing.push_async_callback(app.compactor.close)
         app.compactor.open()
         if parts.remembering is not None:
             parts.remembering.open()
-        told = app.jobs.scheduler.notices
-        settled = partial(_settled, parts.remembering, told)
-        await app.driver.open(engine, settled=settled, note=told.of_turn)
+        await app.driver.open(
+            engine,
+            settled=partial(_settled, parts.remembering, app),
+            note=app.jobs.scheduler.notices.of_turn,
+        )
         if parts.workshop is not None:
             parts.workshop.filing.nudge(loaded.settings.owner)
         yield app
-
-
-def _settled(remembering: Memorizer | None, notices: Notices, turn: Turn) -> None:
-    if remembering is not None:
-        remembering.nudge(turn)
-    notices.nudge()
 
 
 def _parts(
@@ -348,14 +345,32 @@ def _assemble(
         registry=registry,
         workshop=parts.workshop,
         jobs=_jobs(loaded, turns, models, compactor.asked.book, parts),
-        learned=_learned(parts, owner),
+        learned=_learned(loaded.settings, parts, compactor.asked),
     )
 
 
-def _learned(parts: _Parts, owner: str) -> LearnedService:
+def _learned(settings: Settings, parts: _Parts, asked: SideRequests) -> LearnedService:
     library = None if parts.workshop is None else parts.workshop.library
     curator = Curator(parts.database, parts.clock, parts.memories, library)
-    return LearnedService(curator, None, owner)
+    reflector = Reflector(
+        database=parts.database,
+        asked=asked,
+        memories=parts.memories,
+        ready=_at_once if parts.remembering is None else parts.remembering.ready,
+        skills=library,
+        settings=settings.reflection,
+        agent=settings.agent.name,
+        announce=parts.hub.publish,
+    )
+    return LearnedService(curator, reflector, settings.owner)
+
+
+def _settled(remembering: Memorizer | None, app: App, turn: Turn) -> None:
+    """A turn came to rest."""
+    if remembering is not None:
+        remembering.nudge(turn)
+    app.learned.reflector.nudge()
+    app.jobs.scheduler.notices.nudge()
 
 
 def _jobs(
@@ -426,7 +441,7 @@ def _meter(memories: MemoryService | None, book: BudgetBook, owner: str) -> None
         embedder.spend = partial(book.spend, owner, embedder.space)
 
 
-async def _at_once() -> None:
+async def _at_once(_: str | None = None) -> None:
     """There is nothing to wait for."""
 
 

@@ -67,6 +67,11 @@ class Alarm:
         self._ringing: asyncio.Task[None] | None = None
         self._at: datetime | None = None
 
+    @property
+    def at(self) -> datetime | None:
+        """When it rings; None for never."""
+        return self._at
+
     def set(self, at: datetime | None) -> None:
         """Ring at a moment instead of the one before; None for never."""
         if at == self._at:

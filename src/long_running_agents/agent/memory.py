@@ -327,7 +327,7 @@ class Memorizer:
     def _said(self, tx: Transaction, turn: Turn) -> TurnMemories:
         shown = heard(tx, turn.id)
         uses = _uses(tx, turn, shown)
-        if _is_work(tx, turn):
+        if is_work(tx, turn):
             return TurnMemories(turn, uses=uses)
         return replace(self.memories.said(tx, turn, self._agent, shown), uses=uses)
 
@@ -373,7 +373,7 @@ def came_up(content: str, said: str, did: str) -> bool:
     return bool(telling) and len(telling & after) >= _USED * len(telling)
 
 
-def _is_work(tx: Transaction, turn: Turn) -> bool:
+def is_work(tx: Transaction, turn: Turn) -> bool:
     """Whether a turn is a program's work, and nothing that a person said to be remembered.
 
     What comes over MCP or to a delegate was written by a model; and a client that brings

@@ -289,6 +289,8 @@ class SideRequest:
     """Tokens that the answer may have."""
     session_id: SessionId = NO_SESSION
     """The session it is made for, if it is for one."""
+    chore: str = "chore"
+    """How its id begins, by which its usage is found."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -337,7 +339,7 @@ class SideRequests:
         own = BudgetNode(scope=BudgetScope.TURN, key="", limits=self.limits, spent=Spent())
         account = RequestAccount(
             book=book,
-            id=new_id("chore", now),
+            id=new_id(request.chore, now),
             owner=owner,
             session_id=request.session_id,
             own=lambda: own,

@@ -159,10 +159,15 @@ _END = re.compile(
 
 def sentences(text: str) -> list[str]:
     """The sentences and lines that the author of a message says; no code, no quoted lines."""
+    found = (part.strip(" \t\r\n-*•") for part in _END.split(own_words(text)))
+    return [part for part in found if part]
+
+
+def own_words(text: str) -> str:
+    """What the author of a message says: without code, quoted lines and attached files."""
     own = _FENCE.sub("\n", _ATTACHED.sub("", text))
     lines = (line for line in own.split("\n") if not line.lstrip().startswith((">", "|")))
-    found = (part.strip(" \t\r\n-*•") for part in _END.split("\n".join(lines)))
-    return [part for part in found if part]
+    return "\n".join(lines)
 
 
 def quoted(text: str, said: str) -> bool:

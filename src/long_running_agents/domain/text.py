@@ -3,6 +3,7 @@
 import json
 import math
 import re
+import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 from math import log
@@ -128,20 +129,25 @@ def _stem(word: str) -> str:
 _SPOKEN_WORD = re.compile(r"\w+(?:'\w+)?")
 _MOST = 12
 _TALK = re.compile(
-    r"hi|hello|hey|hallo|hola|ciao|salut|bonjour|moin|servus|thanks?|thx|merci|danke|gracias|grazie"
-    r"|cheers|bye|goodbye|goodnight|morning|afternoon|evening|night|tag|abend|nacht|welcome|sorry"
-    r"|great|nice|cool|fine|perfect|wonderful|lovely|how|what's|wie"
+    r"hi+|hello+|hey+|heya|hiya|howdy|yo|hallo|hallöchen|hola|ciao|salut|bonjour|moin|servus|olá"
+    r"|hej|grüezi|grüss|gott|greetings?|thanks?|thx|ty|merci|danke|dank|gracias|grazie|obrigad[oa]"
+    r"|cheers|bye|goodbye|goodnight|tschüss|morning|morgen|afternoon|evening|night|tag|abend"
+    r"|nacht|dia|días|welcome|sorry|great|nice|cool|fine|perfect|wonderful|lovely|how|what's|wie"
+    r"|lol|np|你好|您好|谢谢|こんにちは|ありがとう|привет|спасибо"
 )
 _FILLER = re.compile(
-    r"a|again|all|and|are|am|best|dear|day|dir|es|everyone|everything|for|friend|geht|goes|going"
-    r"|good|guten?|have|helped|i|i'm|is|it|later|lot|me|much|now|please|see|so|soon|that|that's"
-    r"|the|there|things|this|to|today|tomorrow|too|up|very|was|well|with|you|your?"
+    r"a|again|all|and|are|am|beaucoup|bald|best|bis|bom|buenos|day|dear|dir|es|everyone|everything|for"
+    r"|friend|geht|goes|going|good|guten?|have|helped|i|i'm|is|it|later|lot|me|much|now|please|see|so|schön|soon|that|that's"
+    r"|the|there|things|this|to|today|tomorrow|too|up|very|vielen|was|well|with|world|you|your?"
 )
 _QUESTION = re.compile(
     r"[?\uff1f]\s*$|^(?:who|what|when|where|which|why|whose|how|is|are|was|do|does|did|can|could"
     r"|would|will|should|may)\b(?!.*[.!]\s*$)"
-    r"|^the user (?:(?:asks|asked|is asking)(?! for\b)|want(?:s|ed) to know|greets|greeted"
-    r"|thanks|thanked|(?:says|said) (?:hi|hello))\b",
+    r"|^(?:the )?user(?: is| has)? (?:(?:ask(?:s|ed|ing))(?! for\b)|want(?:s|ed) to know"
+    r"|greet(?:s|ed|ing)|thank(?:s|ed|ing)|(?:say(?:s|ing)|said)\W+(?:hi|hello|hallo|hey)"
+    r"|(?:sent|gave) a greeting|(?:started|initiated|began|opened) (?:the |a )?conversation with"
+    r"\W+(?:a greeting|hi|hello|hallo|hey))\b"
+    r"|^user\W+(?:hi|hello|hallo|hey)\W*$",
     re.IGNORECASE,
 )
 _REMEMBER = re.compile(
@@ -163,6 +169,8 @@ _RECALLING = re.compile(
 def is_small_talk(text: str) -> bool:
     """Whether a text is a greeting, thanks or a farewell, and nothing besides."""
     words = _SPOKEN_WORD.findall(text.casefold().replace("\u2019", "'"))
+    if not words:
+        return any(unicodedata.category(letter) == "So" for letter in text)
     talk = [word for word in words if _TALK.fullmatch(word)]
     filler = [word for word in words if _FILLER.fullmatch(word)]
     return bool(talk) and len(talk) + len(filler) == len(words) <= _MOST

@@ -2,20 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 from long_running_agents.domain.ids import SessionId
 from long_running_agents.domain.reflection import Learned, LearnedState, ReflectionReport
 from long_running_agents.jobs.curator import Curator
+from long_running_agents.jobs.reflection import Reflector
 from long_running_agents.store import learned
-
-
-class Reflect(Protocol):
-    """Reads the turns of an owner that were not read yet: `jobs.reflection.Reflector.reflect`."""
-
-    async def __call__(self, owner: str, session_id: SessionId | None = None) -> ReflectionReport:
-        """Read those of one session, or of all that are quiet."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,13 +15,17 @@ class LearnedService:
     """Shows an owner what was learned, and takes it back."""
 
     curator: Curator
-    reflector: Reflect | None
-    """Whoever reads finished turns; None when nothing is remembered."""
+    reflector: Reflector
     owner: str
 
     def of(self, owner: str) -> "LearnedService":
         """The same service for somebody else."""
         return replace(self, owner=owner)
+
+    def close(self) -> None:
+        """Read and put aside nothing more by itself."""
+        self.curator.close()
+        self.reflector.close()
 
     async def every(
         self, *, state: LearnedState | None = None, limit: int = 100
@@ -41,9 +37,7 @@ class LearnedService:
 
     async def reflect(self, session_id: SessionId | None = None) -> ReflectionReport:
         """Read the turns that were not read yet, of one session or of all that are quiet."""
-        if self.reflector is None:
-            return ReflectionReport(note="nothing is remembered: memory.enabled is false")
-        return await self.reflector(self.owner, session_id)
+        return await self.reflector.reflect(self.owner, session_id)
 
     async def curate(self) -> ReflectionReport:
         """Put aside what is unused, outdated or there twice."""

@@ -48,6 +48,7 @@ from long_running_agents.store import (
     memory_index,
     memory_lineage,
     memory_trash,
+    reflections,
     taints,
 )
 from long_running_agents.store.database import Database, Transaction
@@ -185,6 +186,9 @@ def conversation_texts(
     return found
 
 
+PreparedWrite = Callable[[Transaction], Written]
+"""Writes a draft that the gate let pass, in a transaction."""
+
 _BATCH = 500
 _COMPARED = 10
 _SHOWN = 3
@@ -270,6 +274,18 @@ class MemoryService:
             supersedes: The memory whose place it takes.
             keep_both: Whether it is written although something similar is known.
         """
+        ready = await self.prepare(viewer, draft, supersedes=supersedes, keep_both=keep_both)
+        return await self.database.write(ready) if callable(ready) else ready
+
+    async def prepare(
+        self,
+        viewer: Viewer,
+        draft: MemoryDraft,
+        *,
+        supersedes: MemoryId | None = None,
+        keep_both: bool = False,
+    ) -> "Refused | Similar | PreparedWrite":
+        """The same up to the writing, which is done together with something else."""
         draft = _well_formed(draft)
         if reason := write_gate.refusal(draft, self.database.redact):
             return Refused(reason)
@@ -296,7 +312,7 @@ class MemoryService:
             merged = known is not None and old is None
             return Merged(stored) if merged else Stored(stored, old)
 
-        return await self.database.write(work)
+        return work
 
     async def correct(self, viewer: Viewer, number: MemoryId, text: str) -> Written:
         """Say what is true instead of a memory; the old wording is kept as history."""
@@ -649,6 +665,7 @@ def _meant(tx: Transaction, owner: str, selection: Selection) -> Forgetting:
 def _remove(tx: Transaction, owner: str, gone: Sequence[Memory]) -> list[MemoryId]:
     ids = [memory.id for memory in gone]
     events.scrub_recalled(tx, frozenset(ids))
+    reflections.scrub(tx, ids)
     memories.remove(tx, owner, ids)
     memory_lineage.revive(tx, gone)
     return _relink(tx, owner, (memory.session_id for memory in gone))

@@ -272,12 +272,13 @@ async def serve(
             asyncio.create_task(back_up_daily(app.loaded, clock)),
             asyncio.create_task(_fire_jobs(app)),
             asyncio.create_task(app.learned.curator.open()),
+            asyncio.create_task(app.learned.reflector.open()),
         ]
         try:
             await _until(stop, server, listener)
         finally:
             app.jobs.scheduler.close()
-            app.learned.curator.close()
+            app.learned.close()
             for task in beside:
                 task.cancel()
 

@@ -28,6 +28,7 @@ from long_running_agents.domain.memory import (
     Viewer,
     Written,
 )
+from long_running_agents.domain.text import is_small_talk
 from long_running_agents.domain.tool import Effect, Power, ToolCallRecord
 from long_running_agents.domain.turn import TurnOrigin
 from long_running_agents.errors import UsageError
@@ -253,6 +254,8 @@ async def _write(
 ) -> str:
     service, viewer = _of(deps)
     turn = deps.turn
+    if turn.origin is TurnOrigin.USER and is_small_talk(turn.prompt):
+        return _outcome(Refused("nothing was said that could be remembered"))
     known, read = await deps.database.read(
         lambda tx: (
             memories.many(tx, viewer, heard(tx, turn.id)),
