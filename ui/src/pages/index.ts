@@ -20,6 +20,7 @@ export const PAGES: readonly Page[] = [
   { path: "work", title: "Work", icon: "work", load: () => import("./work/work") },
   { path: "agents", title: "Agents", icon: "agent", load: () => import("./agents/agents") },
   { path: "tasks", title: "Tasks", icon: "tasks", load: () => import("./tasks/tasks") },
+  { path: "jobs", title: "Jobs", icon: "clock", load: () => import("./jobs/jobs") },
   { path: "memory", title: "Memory", icon: "memory", load: () => import("./memory/memory") },
   { path: "tools", title: "Tools & skills", icon: "tools", load: () => import("./tools/tools") },
   { path: "usage", title: "Usage", icon: "usage", load: () => import("./usage/usage") },

@@ -548,7 +548,7 @@ export interface FiringList {
 }
 
 /** What became of a planned moment; how its turn ended is the turn's own status. */
-export type FiringOutcome = "ran" | "skipped" | "missed" | "overlap" | "blocked";
+export type FiringOutcome = "ran" | "changed" | "skipped" | "missed" | "overlap" | "blocked";
 
 /** One planned moment of a job, and what its turn came to. */
 export interface FiringResponse {
@@ -692,6 +692,12 @@ export interface Job {
   limits: Limits;
   /** Whether each run is a deep work. */
   deep_work: boolean;
+  /** What is looked at first: a command for the sandbox, or an address; the agent is woken only when what comes of it has changed. */
+  watch: string;
+  /** Seconds without a finished run after which somebody is told. */
+  expect_every: number | null;
+  /** What is told to the addresses in notices.urls. */
+  notify: NoticeKind[];
   state: JobState;
   /** Why it is paused or was proposed. */
   note: string;
@@ -999,6 +1005,9 @@ export interface ModelUsage {
   total_tokens: number;
   model: string;
 }
+
+/** What somebody can be told about a job. */
+export type NoticeKind = "result" | "failure" | "silence" | "approval";
 
 /** What becomes of a moment at which the run before has not ended. */
 export type OverlapPolicy = "skip" | "queue" | "parallel";
