@@ -39,6 +39,8 @@ from long_running_agents.engine.local import LocalEngine
 from long_running_agents.errors import ConfigError, NotConfigured
 from long_running_agents.home import Home, agent_folder, archives_of
 from long_running_agents.jobs.cron_file import CRON_FILE, CronFile
+from long_running_agents.jobs.curator import Curator
+from long_running_agents.jobs.learned import LearnedService
 from long_running_agents.jobs.scheduler import Scheduler
 from long_running_agents.jobs.service import JobService, local_zone
 from long_running_agents.mcp.servers import McpServers
@@ -96,6 +98,8 @@ class App:
     """Where skills are made and kept; None when they are switched off."""
     jobs: JobService
     """The jobs of the owner in the settings; its scheduler fires those of all, once it is open."""
+    learned: LearnedService
+    """What the owner in the settings has taught; its curator looks after that of all."""
 
     @property
     def rules(self) -> RuleService:
@@ -185,6 +189,7 @@ async def open_app(
         engine = LocalEngine({WORK: app.driver.run}, clock)
         closing.push_async_callback(engine.close)
         closing.callback(app.jobs.scheduler.close)
+        closing.callback(app.learned.curator.close)
         closing.callback(app.driver.close)
         closing.push_async_callback(app.compactor.close)
         app.compactor.open()
@@ -333,7 +338,14 @@ def _assemble(
         registry=registry,
         workshop=parts.workshop,
         jobs=_jobs(loaded, turns, models, compactor.asked.book),
+        learned=_learned(parts, owner),
     )
+
+
+def _learned(parts: _Parts, owner: str) -> LearnedService:
+    library = None if parts.workshop is None else parts.workshop.library
+    curator = Curator(parts.database, parts.clock, parts.memories, library)
+    return LearnedService(curator, None, owner)
 
 
 def _jobs(

@@ -259,6 +259,10 @@ class Version:
     decided_at: datetime | None = None
 
 
+MOST_RECENT = 20
+"""How many of a skill's newest calls tell how often it fails."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Skill:
     """A skill with what has become of it."""
@@ -278,6 +282,8 @@ class Skill:
     calls: int = 0
     failures: int = 0
     failures_in_a_row: int = 0
+    recent: str = ""
+    """The newest calls since it was enabled: an x for each that failed, a dot for each other."""
     used_at: datetime | None = None
     note: str = ""
     """Why it is disabled."""

@@ -271,11 +271,13 @@ async def serve(
         beside = [
             asyncio.create_task(back_up_daily(app.loaded, clock)),
             asyncio.create_task(_fire_jobs(app)),
+            asyncio.create_task(app.learned.curator.open()),
         ]
         try:
             await _until(stop, server, listener)
         finally:
             app.jobs.scheduler.close()
+            app.learned.curator.close()
             for task in beside:
                 task.cancel()
 

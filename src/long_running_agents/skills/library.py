@@ -3,7 +3,7 @@
 import asyncio
 import json
 import logging
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -214,8 +214,15 @@ class SkillLibrary:
             raise Busy(f"No version of {name!r} was approved yet.", hint=hint)
         return await self.roll_back(name, skill.version, by=by)
 
-    async def disable(self, name: str, note: str = "", *, by: str) -> Skill:
-        """Let a skill rest; nothing of it is lost."""
+    async def disable(
+        self,
+        name: str,
+        note: str = "",
+        *,
+        by: str,
+        also: Callable[[Transaction], object] = lambda _: None,
+    ) -> Skill:
+        """Let a skill rest, and write what belongs to it; nothing of it is lost."""
         now = self._context.clock.now()
 
         def work(tx: Transaction) -> None:
@@ -223,6 +230,7 @@ class SkillLibrary:
             skills.disable(tx, self._owner, name, note, now)
             version = skills.version(tx, self._owner, name, skill.version or skill.newest)
             skill_versions.noted(tx, "disable", version, by, now)
+            also(tx)
 
         await self._context.database.write(work)
         self._context.indexes.changed(self._owner)

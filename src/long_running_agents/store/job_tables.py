@@ -89,7 +89,8 @@ learned = table(
     *required(Text, "text", "quote", "reason"),
     # No foreign keys: what was learned outlives the session it came from.
     *optional(String, "session_id", "turn_id"),
-    Column("memory_id", Integer),
+    # Forgotten with its memory.
+    memory_column(primary_key=False, nullable=True),
     Column("at", Moment, nullable=False),
     Index("learned_by_owner", "owner", "number"),
     Index("learned_by_memory", "memory_id"),
@@ -101,8 +102,13 @@ memory_uses = table(
     "memory_uses",
     memory_column(),
     *required(Integer, "shown", "used", "harmed", default="0"),
-    Column("shown_at", Moment),
+    *optional(Moment, "shown_at", "used_at"),
+    # Whether a person took it back from rest: it is not put aside again.
+    Column("kept", Boolean, nullable=False, server_default="0"),
 )
+
+# When an owner's memories and skills were last looked through.
+curations = table("curations", *keys("owner"), Column("at", Moment, nullable=False))
 
 SCHEMA = metadata
 """All tables, those of `tables.py` too."""

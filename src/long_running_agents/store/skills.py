@@ -22,7 +22,7 @@ from sqlalchemy import (
 )
 
 from long_running_agents.domain.ids import TurnId
-from long_running_agents.domain.skill import Problem, Skill, SkillApproval, Version
+from long_running_agents.domain.skill import MOST_RECENT, Problem, Skill, SkillApproval, Version
 from long_running_agents.errors import NotFound
 from long_running_agents.store.database import Transaction
 from long_running_agents.store.sql import row_reader, row_values
@@ -129,6 +129,7 @@ def use(tx: Transaction, found: Version, now: datetime) -> None:
         enabled=True,
         note="",
         failures_in_a_row=0,
+        recent="",
         updated_at=now,
     )
 
@@ -147,6 +148,7 @@ def count(tx: Transaction, owner: str, name: str, *, failed: bool, now: datetime
         calls=skills.c.calls + 1,
         failures=skills.c.failures + int(failed),
         failures_in_a_row=skills.c.failures_in_a_row + 1 if failed else 0,
+        recent=func.substr(skills.c.recent + ("x" if failed else "."), -MOST_RECENT),
         used_at=now,
     )
 

@@ -529,6 +529,8 @@ skills = table(
     Column("version", Integer),
     *required(Moment, "created_at", "updated_at"),
     *required(Integer, "calls", "failures", "failures_in_a_row", default="0"),
+    # The newest calls since it was enabled: an x for each that failed, a dot for each other.
+    Column("recent", String, nullable=False, server_default=""),
     Column("used_at", Moment),
     Column("note", Text, nullable=False, server_default=""),
 )

@@ -778,6 +778,63 @@ export interface KnownToken {
   owner: string;
 }
 
+/** Something that was learned, or was not and why. */
+export interface Learned {
+  number: number;
+  kind: LearnedKind;
+  state: LearnedState;
+  text: string;
+  /** The words of the log that it rests on. */
+  quote: string;
+  /** Why it was refused, merged or put aside. */
+  reason: string;
+  session_id: string | null;
+  turn_id: string | null;
+  /** The memory that it became, was merged with, or is about. */
+  memory_id: number | null;
+  /** How often the memory was recalled. */
+  shown: number;
+  /** How often its words came up in a turn that went well. */
+  used: number;
+  /** How often it was recalled in a turn whose evidence was refuted. */
+  harmed: number;
+  at: string;
+}
+
+/** What kind of thing was learned. */
+export type LearnedKind = "fact" | "lesson" | "rule" | "skill" | "question";
+
+/** What was learned, the newest first. */
+export interface LearnedList {
+  learned: LearnedResponse[];
+}
+
+/** Something that was learned, or was not and why. */
+export interface LearnedResponse {
+  number: number;
+  kind: LearnedKind;
+  state: LearnedState;
+  text: string;
+  /** The words of the log that it rests on. */
+  quote: string;
+  /** Why it was refused, merged or put aside. */
+  reason: string;
+  session_id: string | null;
+  turn_id: string | null;
+  /** The memory that it became, was merged with, or is about. */
+  memory_id: number | null;
+  /** How often the memory was recalled. */
+  shown: number;
+  /** How often its words came up in a turn that went well. */
+  used: number;
+  /** How often it was recalled in a turn whose evidence was refuted. */
+  harmed: number;
+  at: string;
+}
+
+/** What became of it. */
+export type LearnedState = "new" | "merged" | "suggested" | "refused" | "resting";
+
 /** What may be used. None means no limit, and 0 means nothing. */
 export interface Limits {
   steps: number | null;
@@ -1151,6 +1208,16 @@ export interface Receipt {
   no_work_seen: boolean;
   /** The delegates below it, by their turns. */
   trace: string[];
+}
+
+/** What one run of reflection, or of the curator, did. */
+export interface ReflectionResponse {
+  sessions: number;
+  turns: number;
+  learned: Learned[];
+  tokens: number;
+  /** Why nothing was read, or not all. */
+  note: string;
 }
 
 /** An agent that a message may be for. */

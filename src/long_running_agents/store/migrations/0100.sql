@@ -62,6 +62,12 @@ CREATE TABLE conversations (
 	FOREIGN KEY(turn_id) REFERENCES turns (id) ON DELETE CASCADE
 )
 
+CREATE TABLE curations (
+	owner VARCHAR NOT NULL,
+	at BIGINT NOT NULL,
+	PRIMARY KEY (owner)
+)
+
 CREATE TABLE decisions (
 	id INTEGER NOT NULL,
 	at BIGINT NOT NULL,
@@ -233,7 +239,8 @@ CREATE TABLE learned (
 	session_id VARCHAR,
 	turn_id VARCHAR,
 	memory_id INTEGER,
-	at BIGINT NOT NULL
+	at BIGINT NOT NULL,
+	FOREIGN KEY(memory_id) REFERENCES memories (id) ON DELETE CASCADE
 )
 
 CREATE TABLE memories (
@@ -317,6 +324,8 @@ CREATE TABLE memory_uses (
 	used INTEGER DEFAULT '0' NOT NULL,
 	harmed INTEGER DEFAULT '0' NOT NULL,
 	shown_at BIGINT,
+	used_at BIGINT,
+	kept BOOLEAN DEFAULT '0' NOT NULL,
 	PRIMARY KEY (memory_id),
 	FOREIGN KEY(memory_id) REFERENCES memories (id) ON DELETE CASCADE
 )
@@ -514,6 +523,7 @@ CREATE TABLE skills (
 	calls INTEGER DEFAULT '0' NOT NULL,
 	failures INTEGER DEFAULT '0' NOT NULL,
 	failures_in_a_row INTEGER DEFAULT '0' NOT NULL,
+	recent VARCHAR DEFAULT '' NOT NULL,
 	used_at BIGINT,
 	note TEXT DEFAULT '' NOT NULL,
 	PRIMARY KEY (owner, name)
