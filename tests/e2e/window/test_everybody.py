@@ -49,6 +49,8 @@ PLACES = {
     "things": {
         "memory": ".remembered",
         "memory/{memory}": ".facts",
+        "learned": ".learned-row",
+        "learned?tab=resting": ".learned-row",
         "files": ".file",
         "files/birds.csv": "td",
         "files/notes.md": ".prose",

@@ -1,4 +1,4 @@
-"""The page of jobs: made, run, paused, edited, removed, taken along, and those the agent proposes."""
+"""Jobs: made, run, paused, edited, removed, taken along, and those that the agent proposes."""
 
 import json
 from pathlib import Path

@@ -22,6 +22,7 @@ export const PAGES: readonly Page[] = [
   { path: "tasks", title: "Tasks", icon: "tasks", load: () => import("./tasks/tasks") },
   { path: "jobs", title: "Jobs", icon: "clock", load: () => import("./jobs/jobs") },
   { path: "memory", title: "Memory", icon: "memory", load: () => import("./memory/memory") },
+  { path: "learned", title: "What I learned", icon: "spark", load: () => import("./learned/learned") },
   { path: "tools", title: "Tools & skills", icon: "tools", load: () => import("./tools/tools") },
   { path: "usage", title: "Usage", icon: "usage", load: () => import("./usage/usage") },
   { path: "activity", title: "Activity", icon: "activity", load: () => import("./activity/activity") },
