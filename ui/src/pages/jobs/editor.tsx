@@ -70,7 +70,7 @@ function When({ form, set }: Part) {
           required
           maxLength={200}
           placeholder="daily 09:00"
-          hint="Such as daily 09:00, hourly :15, every 2h, 0 9 * * mon-fri, at 2030-12-01T09:00, startup, webhook or manual."
+          hint="Such as daily 09:00, hourly :15, every 2h, 0 9 * * mon-fri, at 2030-12-01T09:00, watch 10m, startup, webhook or manual."
         />
         <Field label="Time zone" value={form.zone} onInput={(zone) => set({ zone })} maxLength={100} hint="Such as Europe/Berlin; empty for the usual one." />
       </div>

@@ -2,9 +2,9 @@
 
 import { useState } from "preact/hooks";
 import { Button } from "../../parts/button";
+import { Choices } from "../../parts/choices";
 import { Empty, Loading } from "../../parts/empty";
 import { Failure } from "../../parts/failure";
-import { Tabs } from "../../parts/tabs";
 import { href, place } from "../../router";
 import { useAction } from "../../state/action";
 import { useAsked } from "../../state/asked";
@@ -13,7 +13,7 @@ import { useTitles } from "../../state/session_titles";
 import { api } from "../../wire/api";
 import type { LearnedList, LearnedResponse, LearnedState, ReflectionResponse } from "../../wire/responses";
 import { Row } from "./row";
-import { countWords, readWords, STATES, tidiedWords } from "./words";
+import { readWords, STATES, tidiedWords } from "./words";
 import "./learned.css";
 
 const MOST = 200;
@@ -52,7 +52,7 @@ function Tools({ onDone }: { onDone: () => void }) {
       <div class="section-head">
         <span class="soft small lead">Finished turns are read when a session is quiet. Only what can be quoted is written down.</span>
         <div class="row">
-          <Button icon="trash" disabled={busy} onClick={() => act("curate", tidiedWords)} title="Put aside what is unused, outdated or there twice">
+          <Button icon="box" disabled={busy} onClick={() => act("curate", tidiedWords)} title="Put aside what is unused, outdated or there twice">
             Tidy up
           </Button>
           <Button icon="search" kind="main" disabled={busy} onClick={() => act("reflect", readWords)}>
@@ -78,22 +78,22 @@ function Groups({ lists, onChange }: Shape) {
   const titleOf = useTitles();
   const wanted = place.value.query.get("tab");
   const chosen = ALL.find((state) => state === wanted) ?? "new";
-  const tabs = ALL.map((id) => ({ id, title: `${STATES[id].title} (${countWords(lists.get(id)?.length ?? 0, MOST)})` }));
+  const options = ALL.map((value) => ({ value, label: STATES[value].title, count: lists.get(value)?.length ?? 0 }));
   const rows = lists.get(chosen) ?? [];
   return (
-    <Tabs label="What became of it" tabs={tabs} chosen={chosen} onChoose={(tab) => void (location.hash = `${href("learned")}?tab=${tab}`)}>
-      <div class="stack learned-panel">
-        <p class="soft small">{STATES[chosen].about}</p>
-        {rows.length === 0 && <p class="soft">Nothing here.</p>}
-        {rows.length > 0 && (
-          <ul class="rows" aria-label={STATES[chosen].title}>
-            {rows.map((each) => (
-              <Row key={each.number} learned={each} titleOf={titleOf} onChange={onChange} />
-            ))}
-          </ul>
-        )}
-      </div>
-    </Tabs>
+    <div class="stack">
+      <Choices label="What became of it" options={options} chosen={chosen} onChoose={(state) => void (location.hash = `${href("learned")}?tab=${state}`)} />
+      <p class="soft small">{STATES[chosen].about}</p>
+      {rows.length === 0 && <p class="soft">Nothing here.</p>}
+      {rows.length > 0 && (
+        <ul class="rows" aria-label={STATES[chosen].title}>
+          {rows.map((each) => (
+            <Row key={each.number} learned={each} titleOf={titleOf} onChange={onChange} />
+          ))}
+        </ul>
+      )}
+      {rows.length === MOST && <p class="soft small">Only the newest {MOST} are shown.</p>}
+    </div>
   );
 }
 

@@ -11,7 +11,7 @@ export const KINDS: Readonly<Record<LearnedKind, string>> = {
   question: "open question",
 };
 
-/** What may have become of it, in the order of the tabs. */
+/** What may have become of it, in the order in which it is shown. */
 export const STATES: Readonly<Record<LearnedState, { title: string; about: string }>> = {
   new: { title: "New", about: "What was written down. Undo forgets it." },
   merged: { title: "Merged", about: "What was known already." },
@@ -36,11 +36,6 @@ export function usesWords({ shown, used, harmed }: LearnedResponse): string {
 
 function times(count: number): string {
   return count === 1 ? "once" : count === 0 ? "never" : `${count} times`;
-}
-
-/** A count, which may be as far as a list goes. */
-export function countWords(count: number, most: number): string {
-  return count < most ? String(count) : `${most}+`;
 }
 
 /** What was read, and what came of it: "3 turns of 1 session read: 2 new, 1 refused. 812 tokens used." */
