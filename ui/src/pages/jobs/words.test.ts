@@ -45,7 +45,7 @@ test("how a job works is said in lines", () => {
 
   expect(facts).toMatchObject({
     "Agent": "the default agent", "Deep work": "each run", "Watches": "ls; runs only when it has changed", "Session": "its own, shown only the last result",
-    "Webhook": "POST http://here/hooks/news, signed or with a token of scope hook:news", "Missed moments": "the newest one runs, unless it is older than 2 h",
+    "Webhook": "POST http://here/hooks/news, signed with the secret of “lra jobs hook news”, or with a token of scope hook:news", "Missed moments": "the newest one runs, unless it is older than 2 h",
     "While a run goes on": "the moment is left out", "Spread": "up to 1 min late", "Budget of a run": "the usual one", "Expected": "a finished run every 24 h",
     "Tells": "nothing", "Made by": "cron.json",
   });

@@ -106,7 +106,7 @@ export function termsOf(job: Job, hooks: string): Fact[] {
   const facts: Fact[] = [["Agent", job.agent || "the default agent"]];
   if (job.deep_work) facts.push(["Deep work", "each run"]);
   if (job.watch) facts.push(["Watches", `${job.watch}; runs only when it has changed`]);
-  if (job.schedule.startsWith("webhook")) facts.push(["Webhook", `POST ${hooks}/hooks/${job.id}, signed or with a token of scope hook:${job.id}`]);
+  if (job.schedule.startsWith("webhook")) facts.push(["Webhook", `POST ${hooks}/hooks/${job.id}, signed with the secret of “lra jobs hook ${job.id}”, or with a token of scope hook:${job.id}`]);
   facts.push(["Session", job.session_id ?? SESSIONS[job.session_mode]]);
   const oldest = job.max_age === null ? "" : `, unless it is older than ${amountOf("seconds", job.max_age)}`;
   facts.push(["Missed moments", MISSED[job.missed] + oldest], ["While a run goes on", OVERLAPS[job.overlap]]);

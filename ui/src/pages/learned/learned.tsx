@@ -48,7 +48,7 @@ function Tools({ onDone }: { onDone: () => void }) {
       onDone();
     });
   return (
-    <div class="stack">
+    <div>
       <div class="section-head">
         <span class="soft small lead">Finished turns are read when a session is quiet. Only what can be quoted is written down.</span>
         <div class="row">
