@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from tests.e2e.served import served
 from tests.e2e.window.script import DOUBLE, SCRIPT
+from tests.e2e.window.taught import teach
 from tests.e2e.window.windows import DESKTOP, PHONE, Windows, browsing, send
 from tests.scripted_process import scripted_process
 
@@ -90,7 +91,9 @@ def furnished(model_url, tmp_path_factory):
 
     Its sessions are "a" with a call, "b" with tasks, "c" with a question that is open, and "new".
     """
-    with served(tmp_path_factory.mktemp("furnished"), model_url, **ASKING) as server:
+    home = tmp_path_factory.mktemp("furnished")
+    teach(home)
+    with served(home, model_url, **ASKING) as server:
         there = Windows(None, server.address)
         there.ask("POST", "/api/sessions", id="new")
         for session, message in (("a", "look around"), ("b", "plan it"), ("c", "write it")):

@@ -158,6 +158,16 @@ RELAY = {
 }
 """An agent that is a chain."""
 
+COUNT = {"name": "Count the herons", "schedule": "daily 02:30", "prompt": "How many herons?"}
+"""A job."""
+FEED = {
+    "name": "Feed the herons",
+    "schedule": "daily 08:00",
+    "prompt": "Say whom to feed.",
+    "zone": "Europe/Berlin",
+}
+"""A job that the agent proposes."""
+
 SCRIPT = Script(
     (
         *_WORKS,
@@ -196,6 +206,7 @@ SCRIPT = Script(
                 say("It is in `report.md`."),
             ),
         ),
+        Rule("^Every morning", (_calling("propose_job", **FEED), say("I have proposed it."))),
         Rule("^pretend", (say("I wrote `report.md`, and all 12 tests pass."),)),
         Rule("", (say("I hear you."),)),
     )

@@ -6,7 +6,7 @@ import pytest
 from patchright.sync_api import expect
 from tests.docs.markdown import ROOT
 from tests.e2e.window.axe import violations
-from tests.e2e.window.script import RELAY
+from tests.e2e.window.script import COUNT, RELAY
 from tests.e2e.window.windows import DESKTOP, PHONE, Windows
 
 PAGES = re.findall(
@@ -41,9 +41,16 @@ PLACES = {
         "agents/relay?tab=runs": ".table",
         "chat/delegated": ".delegate",
     },
+    "jobs": {
+        "jobs": ".job-row",
+        "jobs/%2Bnew": "textarea",
+        "jobs/count": ".table",
+    },
     "things": {
         "memory": ".remembered",
         "memory/{memory}": ".facts",
+        "learned": ".learned-row",
+        "learned?tab=resting": ".learned-row",
         "files": ".file",
         "files/birds.csv": "td",
         "files/notes.md": ".prose",
@@ -86,6 +93,9 @@ def known(furnished):
         there.ask("POST", "/api/agents", agent=each)
     there.ask("POST", "/api/agents/relay/publish")
     there.ask("POST", "/api/chat/delegated", message="herons", agent="relay")
+    there.ask("POST", "/api/jobs", job={**COUNT, "id": "count"})
+    there.ask("POST", "/api/jobs/count/run", key="once")
+    there.chat("morning", "Every morning, remind me to feed the herons.")
     works = {name: planned(there, name) for name in ("planned", "asking")}
     there.ask("POST", f"/api/works/{works['asking']}/approve")
     return {"memory": corrected["memory"]["id"], "turn": turns[-1]["turn_id"], **works}

@@ -1,7 +1,7 @@
 /** Budgets in words. Pure. */
 
 import type { BudgetTight } from "../wire/events";
-import type { LineResponse } from "../wire/responses";
+import type { Limits, LineResponse } from "../wire/responses";
 import { money, tokens } from "./amount";
 import { duration } from "./moment";
 
@@ -45,6 +45,18 @@ export function amountOf(resource: string, amount: number): string {
 
 function seconds(whole: number): string {
   return whole < 60 ? `${whole} s` : duration(whole * 1000).replace(/ 0 \w+$/, "");
+}
+
+/** Limits in one line; empty when there are none. */
+export function limitWords({ steps, tokens: most, cost, tool_calls: calls, seconds: longest }: Limits): string {
+  const parts = [
+    steps === null ? "" : `${steps} steps`,
+    most === null ? "" : `${tokens(most)} tokens`,
+    cost === null ? "" : money(Number(cost)),
+    calls === null ? "" : `${calls} calls`,
+    longest === null ? "" : amountOf("seconds", longest),
+  ];
+  return parts.filter(Boolean).join(", ");
 }
 
 /** How much of a limit is used, from 0 to 1 and beyond. */

@@ -1,14 +1,14 @@
 /** What a version of an agent says. */
 
-import { Fragment } from "preact";
 import { Card } from "../../parts/card";
 import { linksOf } from "../../parts/chain";
 import { ChainGraph } from "../../parts/chain_graph";
 import { Code } from "../../parts/code";
+import { Facts } from "../../parts/facts";
 import { Icon } from "../../parts/icon";
 import type { Json } from "../../wire/events";
 import type { Panel } from "./one";
-import { powersOf, termsOf, type Fact } from "./words";
+import { powersOf, termsOf } from "./words";
 
 export function About({ agent }: Panel) {
   return (
@@ -39,19 +39,6 @@ export function About({ agent }: Panel) {
         Its digest is <code>{agent.digest}</code>.
       </p>
     </div>
-  );
-}
-
-export function Facts({ facts }: { facts: readonly Fact[] }) {
-  return (
-    <dl class="facts">
-      {facts.map(([name, words]) => (
-        <Fragment key={name}>
-          <dt>{name}</dt>
-          <dd>{words}</dd>
-        </Fragment>
-      ))}
-    </dl>
   );
 }
 

@@ -3,13 +3,13 @@
 import { useState } from "preact/hooks";
 import { Button } from "../../parts/button";
 import { Confirm } from "../../parts/dialog";
+import { Facts } from "../../parts/facts";
 import { saveText } from "../../parts/save";
 import { tell, tellFailure } from "../../parts/toast";
 import { useAction } from "../../state/action";
 import { agentPath } from "../../wire/agents";
 import { api } from "../../wire/api";
 import type { AgentResponse, AgentText } from "../../wire/responses";
-import { Facts } from "./about";
 import type { Panel } from "./one";
 import { isForeign, powersOf, publishedOf } from "./words";
 

@@ -1,8 +1,9 @@
 /** What an agent is and how it does, in words. Pure. */
 
-import { money, tokens } from "../../parts/amount";
+import { money } from "../../parts/amount";
 import { percent } from "../../parts/agent_words";
-import { spent } from "../../parts/chain";
+import { limitWords } from "../../parts/budget";
+import type { Fact } from "../../parts/facts";
 import type { AgentResponse, AgentStatsResponse } from "../../wire/responses";
 
 /** Agents that a search finds. */
@@ -45,9 +46,6 @@ const WORKSPACES: Readonly<Record<AgentResponse["policy"]["workspace"], string>>
   read_only: "reads its files, changes none",
 };
 
-/** A line of what an agent may do. */
-export type Fact = readonly [name: string, words: string];
-
 /** What an agent may do: what a person looks at before it is published. */
 export function powersOf({ tools, policy }: Pick<AgentResponse, "tools" | "policy">): Fact[] {
   const listed = (names: readonly string[]) => names.join(", ");
@@ -71,18 +69,6 @@ export function termsOf(agent: AgentResponse): Fact[] {
   facts.push(["Memory", agent.memory === "none" ? "neither read nor written" : "the usual one"]);
   facts.push(["Hands work on", depth === 0 ? "to nobody" : depth === 1 ? "one level deep" : `${depth} levels deep`]);
   return facts;
-}
-
-function limitWords(budget: AgentResponse["budget"]): string {
-  const { steps, tokens: most, cost, tool_calls: calls, seconds } = budget;
-  const parts = [
-    steps === null ? "" : `${steps} steps`,
-    most === null ? "" : `${tokens(most)} tokens`,
-    cost === null ? "" : money(Number(cost)),
-    calls === null ? "" : `${calls} calls`,
-    seconds === null ? "" : spent(seconds),
-  ];
-  return parts.filter(Boolean).join(", ");
 }
 
 /** The version that is used; undefined when none is. */

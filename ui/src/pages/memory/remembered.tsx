@@ -1,12 +1,13 @@
 /** All that is remembered, or what answers a question. */
 
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { Button } from "../../parts/button";
 import { Empty, Loading } from "../../parts/empty";
 import { Failure } from "../../parts/failure";
 import { Search, Select } from "../../parts/field";
 import { useAsked } from "../../state/asked";
 import { useFresh } from "../../state/fresh";
+import { useLater } from "../../state/later";
 import { useTitles } from "../../state/session_titles";
 import { api } from "../../wire/api";
 import type { MemoryList, MemoryStats } from "../../wire/responses";
@@ -18,7 +19,6 @@ import { Write } from "./write";
 
 const PAGE = 50;
 const MOST = 1000;
-const PATIENCE = 250;
 // Memories are written when a turn ends, and by tools.
 const TELLING: ReadonlySet<string> = new Set(["done", "tool_result", "catch_up"]);
 
@@ -90,16 +90,6 @@ export function Remembered() {
       {dialog === "forget" && <Forget onClose={() => setDialog(null)} />}
     </>
   );
-}
-
-/** A value a moment later: somebody may still type. */
-function useLater(value: string): string {
-  const [later, setLater] = useState(value);
-  useEffect(() => {
-    const wait = setTimeout(() => setLater(value), PATIENCE);
-    return () => clearTimeout(wait);
-  }, [value]);
-  return later;
 }
 
 function Stats() {

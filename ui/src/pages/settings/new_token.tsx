@@ -40,10 +40,10 @@ export function NewToken({ onMade, onClose }: { onMade: (token: IssuedToken) => 
     <Dialog title="Create a token" onClose={onClose}>
       <form class="stack" onSubmit={(event) => void send(event)}>
         <Field label="Name" value={name} onInput={setName} maxLength={100} required placeholder="phone" hint="What it is for." />
-        <fieldset class="scopes">
+        <fieldset class="checks">
           <legend class="field-label">Scopes</legend>
           {SCOPES.map(({ id, words }) => (
-            <label key={id} class="scope">
+            <label key={id} class="check-line">
               <input type="checkbox" checked={scopes.includes(id)} onChange={(event) => toggle(id, event.currentTarget.checked)} />
               <span>
                 <span class="mono">{id}</span> <span class="soft small">{words}</span>

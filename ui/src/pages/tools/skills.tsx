@@ -1,13 +1,14 @@
 /** The skills there are, and what waits. */
 
-import { useRef, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { Button } from "../../parts/button";
 import { Empty, Loading } from "../../parts/empty";
 import { Failure } from "../../parts/failure";
 import { Search } from "../../parts/field";
 import { Icon } from "../../parts/icon";
+import { ImportFile } from "../../parts/import_file";
 import { Tag } from "../../parts/tag";
-import { tell, tellFailure } from "../../parts/toast";
+import { tell } from "../../parts/toast";
 import { href } from "../../router";
 import { useAsked } from "../../state/asked";
 import { api } from "../../wire/api";
@@ -83,37 +84,10 @@ function SkillLine({ skill }: { skill: SkillResponse }) {
 
 /** A module from a file, all functions of which are proposed. */
 function ImportSkills({ onDone }: { onDone: () => void }) {
-  const file = useRef<HTMLInputElement>(null);
-  const [busy, setBusy] = useState(false);
   const bring = async (chosen: File) => {
-    setBusy(true);
-    try {
-      const { versions } = await api.post<VersionList>("/api/skills/import", { source: await chosen.text() });
-      tell(versions.length === 1 ? "1 skill imported. It needs your approval." : `${versions.length} skills imported. They need your approval.`);
-      onDone();
-    } catch (error) {
-      tellFailure(error);
-    }
-    setBusy(false);
+    const { versions } = await api.post<VersionList>("/api/skills/import", { source: await chosen.text() });
+    tell(versions.length === 1 ? "1 skill imported. It needs your approval." : `${versions.length} skills imported. They need your approval.`);
+    onDone();
   };
-  return (
-    <>
-      <input
-        ref={file}
-        type="file"
-        accept=".py,text/x-python"
-        class="unseen"
-        tabIndex={-1}
-        aria-label="A Python module to import"
-        onChange={(event) => {
-          const [chosen] = event.currentTarget.files ?? [];
-          if (chosen) void bring(chosen);
-          event.currentTarget.value = "";
-        }}
-      />
-      <Button icon="plus" disabled={busy} onClick={() => file.current?.click()}>
-        {busy ? "Testing" : "Import"}
-      </Button>
-    </>
-  );
+  return <ImportFile label="A Python module to import" accept=".py,text/x-python" working="Testing" bring={bring} />;
 }

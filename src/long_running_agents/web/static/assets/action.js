@@ -1,1 +1,1 @@
-import{Dt as e,Et as t}from"./index.js";function n(){let[n,r]=e(!1),[i,a]=e(null);return{busy:n,error:i,run:t(async e=>{r(!0),a(null);try{await e()}catch(e){a(e)}r(!1)},[])}}export{n as t};
+import{At as e,kt as t}from"./index.js";function n(){let[n,r]=e(!1),[i,a]=e(null);return{busy:n,error:i,run:t(async e=>{r(!0),a(null);try{await e()}catch(e){a(e)}r(!1)},[])}}export{n as t};

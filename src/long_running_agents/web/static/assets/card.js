@@ -1,1 +1,1 @@
-import{Pt as e}from"./index.js";function t(t){let{title:n,actions:r,children:i}=t;return e(`section`,{class:`card`,children:[(n||r)&&e(`header`,{class:`card-head`,children:[n&&e(`h2`,{children:n}),r&&e(`div`,{class:`row`,children:r})]}),e(`div`,{class:`card-body`,children:i})]})}export{t};
+import{Lt as e}from"./index.js";function t(t){let{title:n,actions:r,children:i}=t;return e(`section`,{class:`card`,children:[(n||r)&&e(`header`,{class:`card-head`,children:[n&&e(`h2`,{children:n}),r&&e(`div`,{class:`row`,children:r})]}),e(`div`,{class:`card-body`,children:i})]})}export{t};

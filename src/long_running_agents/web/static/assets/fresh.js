@@ -1,1 +1,1 @@
-import{St as e,st as t}from"./index.js";var n=250;function r(r,i,a){e(()=>{let e=0,o=t(t=>{r.has(t.type)&&(a!==void 0&&`session_id`in t&&t.session_id!==a||(clearTimeout(e),e=window.setTimeout(i,n)))});return()=>{clearTimeout(e),o()}},[i,a])}export{r as t};
+import{Tt as e,lt as t}from"./index.js";var n=250;function r(r,i,a){e(()=>{let e=0,o=t(t=>{r.has(t.type)&&(a!==void 0&&`session_id`in t&&t.session_id!==a||(clearTimeout(e),e=window.setTimeout(i,n)))});return()=>{clearTimeout(e),o()}},[i,a])}export{r as t};

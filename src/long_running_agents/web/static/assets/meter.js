@@ -1,1 +1,1 @@
-import{Pt as e}from"./index.js";var t=.85;function n(n){let{label:r,value:i=0,most:a=null,title:o}=n,s=a!==null&&i>a*t;return e(`span`,{class:s?`meter meter-high`:`meter`,title:o,children:[a!==null&&e(`progress`,{value:i,max:a,"aria-label":o??r}),e(`span`,{children:r})]})}export{n as t};
+import{Lt as e}from"./index.js";var t=.85;function n(n){let{label:r,value:i=0,most:a=null,title:o}=n,s=a!==null&&i>a*t;return e(`span`,{class:s?`meter meter-high`:`meter`,title:o,children:[a!==null&&e(`progress`,{value:i,max:a,"aria-label":o??r}),e(`span`,{children:r})]})}export{n as t};

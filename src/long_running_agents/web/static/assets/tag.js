@@ -1,1 +1,1 @@
-import{Pt as e}from"./index.js";function t({tone:t,children:n}){return e(`span`,{class:t?`tag tag-${t}`:`tag`,children:n})}export{t};
+import{Lt as e}from"./index.js";function t({tone:t,children:n}){return e(`span`,{class:t?`tag tag-${t}`:`tag`,children:n})}export{t};

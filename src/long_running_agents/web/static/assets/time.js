@@ -1,1 +1,1 @@
-import{r as e,t}from"./moment.js";import{Pt as n}from"./index.js";function r({at:r}){return n(`time`,{dateTime:r,title:e(r),children:t(r,Date.now())})}export{r as t};
+import{r as e,t}from"./moment.js";import{Lt as n}from"./index.js";function r({at:r}){return n(`time`,{dateTime:r,title:e(r),children:t(r,Date.now())})}export{r as t};

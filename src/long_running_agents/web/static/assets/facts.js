@@ -1,0 +1,1 @@
+import{Lt as e,Rt as t}from"./index.js";function n({facts:n}){return e(`dl`,{class:`facts`,children:n.map(([n,r])=>e(t,{children:[e(`dt`,{children:n}),e(`dd`,{children:r})]},n))})}export{n as t};

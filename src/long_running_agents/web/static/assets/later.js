@@ -1,0 +1,1 @@
+import{At as e,Tt as t}from"./index.js";var n=250;function r(r){let[i,a]=e(r);return t(()=>{let e=setTimeout(()=>a(r),n);return()=>clearTimeout(e)},[r]),i}export{r as t};
