@@ -38,13 +38,14 @@ _FIELDS: "tuple[Callable[[Any], Any], ...]" = (
     click.option("--overlap", type=click.Choice([*OverlapPolicy]), help="If one still runs."),
     click.option("--jitter", type=float, help="Seconds by which a run may be late."),
     click.option("--tokens", type=click.IntRange(min=1), help="Tokens that one run may use."),
-    click.option("--expect-every", type=float, help="Seconds without a run that is done: tell."),
-    click.option("--notify", help="What is told: result, failure, silence, approval, or none."),
     click.option("--deep-work/--no-deep-work", default=None, help="Whether a run is a deep work."),
     click.option("--watch", help="A command or address; a run begins if what it shows changes."),
     click.option("--expect-every", help="Tell if no run ends for so long: 26h, 2d, or seconds."),
     click.option(
-        "--notify", multiple=True, type=click.Choice([*NoticeKind]), help="What is told; repeat it."
+        "--notify",
+        multiple=True,
+        type=click.Choice([*NoticeKind, "none"]),
+        help="What is told; repeat it.",
     ),
 )
 
@@ -60,13 +61,11 @@ def _said(given: dict[str, Any]) -> dict[str, Any]:
     tokens, told = given.pop("tokens", None), given.pop("notify")
     said = {name: value for name, value in given.items() if value is not None}
     if told:
-        said["notify"] = list(told)
+        said["notify"] = [kind for kind in told if kind != "none"]
     if "expect_every" in said:
         said["expect_every"] = _seconds(said["expect_every"])
     if tokens is not None:
         said["limits"] = {"tokens": tokens}
-    if "notify" in said:
-        said["notify"] = [kind for kind in said["notify"].split(",") if kind != "none"]
     if "session_id" in said:
         said.setdefault("session_mode", JobSession.NAMED)
     return said
