@@ -7,6 +7,7 @@ off is missing nothing.
 
 import asyncio
 import hashlib
+import json
 import os
 import re
 import tempfile
@@ -237,6 +238,27 @@ def _entry(item: MarkdownItem, kind: MemoryKind, form: MirrorPage) -> MirrorEntr
 
 
 PAGES = (KNOWLEDGE, LEARNINGS)
+INDEX = "index.json"
+"""The file that says what is on the pages; it is written, never read."""
+_TITLE = 80
+
+
+def index(memories: Iterable[Memory]) -> str:
+    """What is on the pages, by number, for programs."""
+    files = {kind: form.file for form in PAGES for kind in form.sections}
+    listed = [
+        {
+            "id": memory.id,
+            "kind": memory.kind,
+            "title": " ".join(memory.content.split())[:_TITLE],
+            "file": files[memory.kind],
+            "updated": memory.recorded_at.isoformat(),
+        }
+        for memory in sorted(memories, key=lambda memory: memory.id)
+    ]
+    return json.dumps({"memories": listed}, ensure_ascii=False, indent=1) + "\n"
+
+
 _KINDS = [kind for form in PAGES for kind in form.sections]
 
 _MOST = 1000
@@ -306,9 +328,16 @@ class Mirrors:
         # What was written after the first page was made is looked at the next time.
         self._revision = min(revision for revision, _ in pages)
         shown = [memory for _, some in pages for memory in some]
+        await asyncio.to_thread(self._write_index, pages[-1][1])
         self._shown = frozenset(memory.id for memory in shown)
         self._ending = min((memory.expires_at or _NEVER for memory in shown), default=_NEVER)
         return edits
+
+    def _write_index(self, shown: Sequence[Memory]) -> None:
+        path = self._folder / INDEX
+        text, fresh = _read(path), index(shown)
+        if (shown or text is not None) and text != fresh:
+            _replace(path, text, fresh)
 
     async def _refresh_page(self, form: MirrorPage) -> tuple[Edits, tuple[int, list[Memory]]]:
         """Take in and write one page, again if somebody changes it in between."""

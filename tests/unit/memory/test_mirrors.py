@@ -1,4 +1,5 @@
 import asyncio
+import json
 import stat
 from datetime import timedelta
 
@@ -18,7 +19,7 @@ from tests.unit.memory.shelter import (
 
 from long_running_agents.domain.memory import MemoryDraft, MemoryKind, MemoryScope, Trust, Viewer
 from long_running_agents.errors import StorageFailed, UsageError
-from long_running_agents.memory.mirrors import KNOWLEDGE, Mirrors, changes, written
+from long_running_agents.memory.mirrors import KNOWLEDGE, Edits, Mirrors, changes, written
 from long_running_agents.memory.vectors import Vectorising
 
 pytestmark = pytest.mark.anyio
@@ -53,6 +54,21 @@ def edit(path, old, new):
 
 async def current(memories):
     return [memory for memory in await every(memories) if memory.valid_to is None]
+
+
+async def test_the_index_names_what_the_pages_show_and_is_never_read(memories, mirrors, folder):
+    await memories.write(Viewer(), MemoryDraft(content="The boat lies in Hamburg."))
+    lesson = MemoryDraft(content="Herons are lower case.", kind=MemoryKind.LESSON)
+    await memories.write(Viewer(), lesson)
+    await mirrors.write()
+    index = folder / "index.json"
+    first, second = json.loads(index.read_text())["memories"]
+    assert (first["id"], first["kind"], first["title"]) == (1, "fact", "The boat lies in Hamburg.")
+    assert (first["file"], second["file"]) == ("knowledge.md", "learnings.md")
+    assert first["updated"].startswith("20")
+    index.write_text('{"memories": []}')
+    assert await mirrors.read_edits() == Edits()
+    assert len(json.loads(index.read_text())["memories"]) == 2
 
 
 async def test_each_kind_has_its_place_and_each_item_its_number_and_trust(
@@ -121,7 +137,7 @@ async def test_a_file_is_its_owners_alone_and_leaves_nothing_beside_it(
 
     assert stat.S_IMODE(knowledge.stat().st_mode) == 0o600
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-    assert [path.name for path in folder.iterdir()] == ["knowledge.md"]
+    assert {path.name for path in folder.iterdir()} == {"knowledge.md", "index.json"}
 
 
 async def test_nothing_is_written_while_nothing_shown_has_changed(memories, mirrors, knowledge):
@@ -458,7 +474,7 @@ async def test_many_writings_at_once_leave_one_whole_page(memories, mirrors, kno
     await asyncio.gather(*(one(number) for number in range(10)))
 
     assert len(written(knowledge.read_text(encoding="utf-8"))) == 10
-    assert [path.name for path in knowledge.parent.iterdir()] == ["knowledge.md"]
+    assert {path.name for path in knowledge.parent.iterdir()} == {"knowledge.md", "index.json"}
 
 
 class Latecomer(FakeEmbedder):
