@@ -33,7 +33,7 @@ DOCS = Path(__file__).parent
 
 _NOTICE = "<!-- Made by docs/generate.py; change the code it describes, then run that. -->"
 
-_RESERVED = ("reflection",)
+_RESERVED: tuple[str, ...] = ()
 """Settings that are accepted, and that no code reads yet."""
 
 _KEYS = (
