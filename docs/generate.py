@@ -33,9 +33,6 @@ DOCS = Path(__file__).parent
 
 _NOTICE = "<!-- Made by docs/generate.py; change the code it describes, then run that. -->"
 
-_RESERVED = ("reflection",)
-"""Settings that are accepted, and that no code reads yet."""
-
 _KEYS = (
     ("OPENAI_API_KEY", "Key for `openai:…` models."),
     ("OPENROUTER_API_KEY", "Key for `openrouter:…` models."),
@@ -78,8 +75,6 @@ def page(title: str, *parts: str) -> str:
 def settings_page() -> str:
     """Every setting."""
     rows = list(_settings(Settings, ""))
-    used = [row for row in rows if not _reserved(row[0])]
-    kept = [row for row in rows if _reserved(row[0])]
     head = ["key", "type", "default", "what it is for", "environment"]
     return page(
         "Settings",
@@ -94,15 +89,11 @@ def settings_page() -> str:
         '[agent.tools]\nrequire_approval = ["create_task"]\n```',
         "A variable named `LRA_` and the key, with `__` for each dot, sets any of them; several"
         " have a shorter name too. Lists are written with commas.",
-        table(head, used),
+        table(head, rows),
         "## Keys and places",
         "These are read from the environment or from `.env`; they are no settings, and what they"
         " hold never reaches the database or the log.",
         table(["variable", "what it is for"], [[f"`{name}`", text] for name, text in _KEYS]),
-        "## Reserved",
-        "These are accepted, so that a file written for a later version opens, and have no effect"
-        " in this one.",
-        table(head[:3] + head[4:], [row[:3] + row[4:] for row in kept]),
     )
 
 
@@ -120,11 +111,6 @@ def _settings(model: type[BaseModel], prefix: str) -> Iterator[list[str]]:
                 meanings(model).get(name, ""),
                 " ".join(f"`{variable}`" for variable in _variables(key)),
             ]
-
-
-def _reserved(key: str) -> bool:
-    plain = key.strip("`")
-    return any(plain == start or plain.startswith(f"{start}.") for start in _RESERVED)
 
 
 def _type(annotation: Any) -> str:

@@ -227,7 +227,7 @@ _WISHED = re.compile(
 _GLUE = frozenset(
     {"user", "users", "they", "them", "their", "theirs", "have", "has", "had", "were", "been"}
     | {"who", "whose", "also", "his", "her", "nutzer", "der", "die", "das", "ihr", "sein", "ist"}
-    | {"the", "this", "that", "and", "are", "was"}
+    | {"the", "this", "that", "and", "are", "was", "does", "did"}
 )
 _WORD = re.compile(r"[^\W_]+(?:[-'][^\W_]+)*")
 _ENDINGS = ("ing", "ies", "ed", "es", "s", "en", "st", "e", "t", "n")

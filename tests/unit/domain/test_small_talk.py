@@ -6,6 +6,8 @@ from long_running_agents.domain.text import asks_to_remember, is_question, is_sm
 @pytest.mark.parametrize(
     "text",
     [
+        "Hallo!", "Guten Morgen", "hi \N{WAVING HAND SIGN}", "\N{THUMBS UP SIGN}", "vielen Dank",
+        "你好",
         "Hi", "Hello!", "hey there", "Hi there, how are you today?", "Good morning.", "Thank you!",
         "Thanks, that is all for today.", "Good night, see you tomorrow.", "What\u2019s up?",
         "Guten Tag", "Nice to see you again", "How is it going?", "merci",
@@ -54,6 +56,10 @@ def test_whoever_wants_something_remembered_says_so(text, asks):
         ("how are you", True),
         ("The user asked what the time is.", True),
         ("The user greeted me.", True),
+        ("User says 'Hi'", True),
+        ("User: Hi", True),
+        ("The user started the conversation with 'Hi'", True),
+        ("The user started the conversation with a plan.", False),
         ("The user lives in Oslo.", False),
         ("Will works at Acme.", False),
         ("What matters to the user is honesty.", False),
