@@ -21,7 +21,6 @@ from long_running_agents.errors import (
     EmbedderFailed,
     LraError,
     NotConfigured,
-    NotFound,
     StorageFailed,
 )
 from long_running_agents.home import Home
@@ -343,11 +342,9 @@ def notices(loaded: LoadedSettings, clock: Clock) -> Check:
         return _warning(name, error.message, error.hint)
     try:
         told: Sequence[Notice] = asyncio.run(_told(loaded, clock))
-    except NotFound:
-        told = []
     except LraError:
-        # The check of the database says what is wrong.
-        return _warning(name, "not looked at before the database is in order")
+        # There is nothing yet, or the check of the database says what is wrong.
+        told = []
     newest = {each.target: each for each in reversed(told) if each.attempts}
     for each in map(notifiers.target, urls):
         if each in newest and newest[each].sent_at is None:

@@ -169,8 +169,7 @@ async def test_a_death_before_it_is_written_down_sends_it_again_under_the_same_k
         await app.jobs.add(DAILY)
         await run(app)
         [notice] = await app.jobs.notices()
-        [sender] = app.jobs.scheduler.notices.notifiers
-        await sender.send(notice)
+        await app.jobs.scheduler.notices.notifiers[notice.target](notice)
     async with open_home(tmp_path, receiver) as app:
         await deliver(app)
     first, again = [headers["webhook-id"] for _, _, headers in receiver.server.asked]

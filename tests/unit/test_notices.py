@@ -57,6 +57,7 @@ def test_a_notice_that_arrived_is_not_tried_again_and_has_no_error():
             "https://example.org",
             {"HTTPS://example.org/?key=S3CRET"},
         ),
+        ("http://[::1/x", "http://[::1", {"http://[::1/x"}),
         ("tgram://S3CRET/1234", "tgram", {"tgram://S3CRET/1234", "S3CRET/1234"}),
         ("S3CRET", "address", {"S3CRET"}),
     ],

@@ -240,11 +240,7 @@ class TurnDriver:
     ) -> None:
         """Take up work: whatever was unfinished goes on.
 
-        Args:
-            engine: Whoever runs it.
-            settled: Is told of each turn that has come to rest.
-            note: Writes what is to be known of such a turn, in the transaction in which it came to
-                rest; it is given the turn, then those above it.
+        In the transaction in which a turn comes to rest, ``note`` is given it and those above it.
         """
         self._engine = engine
         self._settled = settled

@@ -4,21 +4,14 @@ Whoever dies between sending a notice and writing that down sends it again, unde
 """
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from long_running_agents.agent.driver import Alarm
 from long_running_agents.domain.approval import ApprovalState
 from long_running_agents.domain.ids import shown
-from long_running_agents.domain.job import (
-    Firing,
-    FiringOutcome,
-    Job,
-    JobState,
-    Notice,
-    NoticeKind,
-)
+from long_running_agents.domain.job import Firing, FiringOutcome, Job, JobState, Notice, NoticeKind
 from long_running_agents.domain.ports import Clock
 from long_running_agents.domain.session import MINE
 from long_running_agents.domain.turn import Turn, TurnOrigin, TurnStatus
@@ -58,7 +51,8 @@ class Notices:
 
     database: Database
     clock: Clock
-    notifiers: Sequence[Notifier] = ()
+    notifiers: Mapping[str, Notifier]
+    """By the names of their addresses."""
     home: str = MINE
     """Whose home it is: what others' jobs did is not for these addresses."""
     _alarm: Alarm | None = field(default=None, init=False)
@@ -114,11 +108,10 @@ class Notices:
 
     async def _error(self, notice: Notice) -> str:
         """Send a notice; why that failed, or nothing."""
-        notifier = next((each for each in self.notifiers if each.target == notice.target), None)
+        if (send := self.notifiers.get(notice.target)) is None:
+            return _GONE
         try:
-            if notifier is None:
-                return _GONE
-            await notifier.send(notice)
+            await send(notice)
         except LraError as error:
             log.warning("notice %s did not reach %s: %s", notice.key, notice.target, error)
             return str(error)
@@ -186,8 +179,10 @@ class Notices:
         for job in jobs.silent(tx, now):
             since = (job.silent_at or now) - timedelta(seconds=job.expect_every or 0)
             key = f"silence:{job.id}:{since.isoformat()}"
-            text = f"No run has been done since {since:%d %B %Y %H:%M} UTC."
-            text = f"{text} 'lra jobs history {job.id}' shows what became of each moment."
+            text = (
+                f"No run has been done since {since:%d %B %Y %H:%M} UTC. "
+                f"'lra jobs history {job.id}' shows what became of each moment."
+            )
             self._tell(tx, job, NoticeKind.SILENCE, key, "silent", text)
             jobs.save(tx, replace(job, silent_at=None))
 
@@ -204,10 +199,10 @@ class Notices:
         if kind not in job.notify or job.owner != self.home:
             return
         now = self.clock.now()
-        for each in self.notifiers:
+        for target in self.notifiers:
             notice = Notice(
                 key=key,
-                target=each.target,
+                target=target,
                 kind=kind,
                 job_id=job.id,
                 title=f"{job.name}: {what}",

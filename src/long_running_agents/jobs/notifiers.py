@@ -3,11 +3,11 @@
 import asyncio
 import hashlib
 import importlib.util
-from collections.abc import Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Mapping, Sequence
+from functools import partial
 from http import HTTPStatus
 from typing import Any, Protocol
-from urllib.parse import urlsplit
 
 import httpx2
 
@@ -21,12 +21,7 @@ _PATIENCE = 10.0
 class Notifier(Protocol):
     """Takes notices to one address."""
 
-    @property
-    def target(self) -> str:
-        """The address, without its secrets."""
-        ...
-
-    async def send(self, notice: Notice) -> None:
+    async def __call__(self, notice: Notice) -> None:
         """Take a notice there.
 
         Raises:
@@ -35,20 +30,19 @@ class Notifier(Protocol):
         ...
 
 
-def notifiers(urls: Sequence[str], client: httpx2.AsyncClient) -> Sequence[Notifier]:
-    """Who takes notices to these addresses."""
-    made = {
-        target(url): WebhookNotifier(url, client) if _scheme(url) in _WEB else AppriseNotifier(url)
+def notifiers(urls: Sequence[str], client: httpx2.AsyncClient) -> Mapping[str, Notifier]:
+    """Who takes notices to these addresses, by their names."""
+    return {
+        target(url): partial(_post, client, url) if _scheme(url) in _WEB else partial(_apprise, url)
         for url in urls
     }
-    return list(made.values())
 
 
 def target(url: str) -> str:
     """An address by which people and rows know it: it may be a secret but for its host."""
     scheme, digest = _scheme(url), hashlib.sha256(url.encode()).hexdigest()[:8]
-    place = urlsplit(url).netloc.rpartition("@")[2] if scheme in _WEB else ""
-    return f"{scheme}://{place} ({digest})" if place else f"{scheme} ({digest})"
+    host = re.split("[/?#]", url.partition("://")[2])[0].rpartition("@")[2]
+    return f"{scheme}://{host} ({digest})" if scheme in _WEB else f"{scheme} ({digest})"
 
 
 def require_senders(urls: Sequence[str]) -> None:
@@ -70,75 +64,48 @@ def _scheme(url: str) -> str:
     return scheme.lower() if divider else "address"
 
 
-@dataclass(frozen=True, slots=True)
-class WebhookNotifier:
-    """Posts notices as JSON; its owner wrote the address, so it may be a private one."""
-
-    url: str
-    client: httpx2.AsyncClient
-
-    @property
-    def target(self) -> str:
-        """The address, without its secrets."""
-        return target(self.url)
-
-    async def send(self, notice: Notice) -> None:
-        """Post a notice, with its key as webhook-id; any answer but a 2xx is a failure."""
-        body = {
-            "kind": notice.kind,
-            "job": notice.job_id,
-            "title": notice.title,
-            "text": notice.text,
-            "session_id": notice.session_id,
-            "turn_id": notice.turn_id,
-            "at": notice.created_at.isoformat(),
-        }
-        try:
-            async with self.client.stream(
-                "POST",
-                self.url,
-                json=body,
-                headers={"webhook-id": notice.key},
-                # Elsewhere is nowhere that the owner has named.
-                follow_redirects=False,
-                timeout=_PATIENCE,
-            ) as answer:
-                status = answer.status_code
-        except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as error:
-            # By its kind alone: its words may have the address in them.
-            raise Unavailable(f"It cannot be reached ({type(error).__name__}).") from None
-        if not HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES:
-            raise Unavailable(f"It answered with status {status}.")
+async def _post(client: httpx2.AsyncClient, url: str, notice: Notice) -> None:
+    """Post a notice as JSON, with its key as webhook-id; any answer but a 2xx is a failure."""
+    names = ("kind", "title", "text", "session_id", "turn_id")
+    body = {name: getattr(notice, name) for name in names}
+    body |= {"job": notice.job_id, "at": notice.created_at.isoformat()}
+    # Elsewhere is nowhere that the owner has named; the address itself may be a private one.
+    asked = client.stream(
+        "POST",
+        url,
+        json=body,
+        headers={"webhook-id": notice.key},
+        follow_redirects=False,
+        timeout=_PATIENCE,
+    )
+    try:
+        async with asked as answer:
+            status = answer.status_code
+    except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as error:
+        # By its kind alone: its words may have the address in them.
+        raise Unavailable(f"It cannot be reached ({type(error).__name__}).") from None
+    if not HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES:
+        raise Unavailable(f"It answered with status {status}.")
 
 
-@dataclass(frozen=True, slots=True)
-class AppriseNotifier:
-    """Sends notices by any of the services that apprise knows."""
+async def _apprise(url: str, notice: Notice) -> None:
+    """Send a notice by one of the services that apprise knows, in a thread."""
+    require_senders([url])
+    await asyncio.to_thread(_send, url, notice)
 
-    url: str
 
-    @property
-    def target(self) -> str:
-        """The kind of address; all the rest of it may be secret."""
-        return target(self.url)
+def _send(url: str, notice: Notice) -> None:
+    # Only here: few need it, and it takes a while to load.
+    import apprise  # noqa: PLC0415
 
-    async def send(self, notice: Notice) -> None:
-        """Send a notice in a thread."""
-        require_senders([self.url])
-        await asyncio.to_thread(self._send, notice)
-
-    def _send(self, notice: Notice) -> None:
-        # Only here: few need it, and it takes a while to load.
-        import apprise  # noqa: PLC0415
-
-        service: Any = apprise.Apprise()
-        form = apprise.NotifyFormat.TEXT
-        try:
-            known = service.add(self.url)
-            sent = known and service.notify(notice.text, title=notice.title, body_format=form)
-        except Exception as error:
-            # Over a hundred services, each with faults of its own; the words may hold the address.
-            raise Unavailable(f"apprise broke ({type(error).__name__}).") from error
-        if not sent:
-            what = "could not deliver it" if known else "does not understand the address"
-            raise Unavailable(f"apprise {what}.")
+    service: Any = apprise.Apprise()
+    form = apprise.NotifyFormat.TEXT
+    try:
+        known = service.add(url)
+        sent = known and service.notify(notice.text, title=notice.title, body_format=form)
+    except Exception as error:
+        # Over a hundred services, each with faults of its own; the words may hold the address.
+        raise Unavailable(f"apprise broke ({type(error).__name__}).") from error
+    if not sent:
+        what = "could not deliver it" if known else "does not understand the address"
+        raise Unavailable(f"apprise {what}.")
