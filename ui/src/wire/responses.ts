@@ -540,6 +540,8 @@ export interface Firing {
   seen_at: string;
   /** Why it did not run. */
   note: string;
+  /** Before which its turn does not begin: late runs are spread, and jitter keeps others back. */
+  begins_at: string | null;
 }
 
 /** What became of a job's moments, the newest first. */
@@ -548,7 +550,7 @@ export interface FiringList {
 }
 
 /** What became of a planned moment; how its turn ended is the turn's own status. */
-export type FiringOutcome = "ran" | "skipped" | "missed" | "overlap" | "blocked";
+export type FiringOutcome = "ran" | "changed" | "skipped" | "missed" | "overlap" | "blocked";
 
 /** One planned moment of a job, and what its turn came to. */
 export interface FiringResponse {
@@ -639,6 +641,20 @@ export interface HealthResponse {
   status: string;
 }
 
+/** What became of a delivery. */
+export interface HookReceipt {
+  turn_id: string | null;
+  session_id: string | null;
+  outcome: FiringOutcome;
+}
+
+/** Where the deliveries of a webhook go, and what they are signed with. */
+export interface HookResponse {
+  /** Where they go, by POST. */
+  path: string;
+  secret: string;
+}
+
 /** What a function tells of itself, read from its source. */
 export interface Interface {
   /** The name in the source; empty for a guide. */
@@ -657,7 +673,7 @@ export interface Interface {
 export interface IssuedToken {
   id: string;
   name: string;
-  scopes: TokenScope[];
+  scopes: string[];
   created_at: string;
   used_at: string | null;
   expires_at: string | null;
@@ -692,6 +708,12 @@ export interface Job {
   limits: Limits;
   /** Whether each run is a deep work. */
   deep_work: boolean;
+  /** What is looked at first: a command for the sandbox, or an address; the agent is woken only when what comes of it has changed. */
+  watch: string;
+  /** Seconds without a finished run after which somebody is told. */
+  expect_every: number | null;
+  /** What is told to the addresses in notices.urls. */
+  notify: NoticeKind[];
   state: JobState;
   /** Why it is paused or was proposed. */
   note: string;
@@ -764,7 +786,7 @@ export interface KeyResponse {
 export interface KnownToken {
   id: string;
   name: string;
-  scopes: TokenScope[];
+  scopes: string[];
   created_at: string;
   used_at: string | null;
   expires_at: string | null;
@@ -999,6 +1021,9 @@ export interface ModelUsage {
   total_tokens: number;
   model: string;
 }
+
+/** What somebody can be told about a job. */
+export type NoticeKind = "result" | "failure" | "silence" | "approval";
 
 /** What becomes of a moment at which the run before has not ended. */
 export type OverlapPolicy = "skip" | "queue" | "parallel";
@@ -1569,9 +1594,6 @@ export interface TaskTree {
 export interface TokenList {
   tokens: KnownToken[];
 }
-
-/** What a caller may do. */
-export type TokenScope = "read" | "chat" | "approve" | "admin";
 
 /** Which tools an agent may use, of those that its owner's settings allow. */
 export interface ToolChoice {
