@@ -28,7 +28,7 @@ class Machine:
 
     def __init__(self, shown="one\n", walls=("a wall",)):
         self.shown, self.looks, self.isolation = shown, 0, walls
-        self.sandboxes = SimpleNamespace(lent=self.lent)
+        self.sandboxes, self.begun = SimpleNamespace(lent=self.lent), asyncio.Event()
 
     @asynccontextmanager
     async def lent(self, borrower):
@@ -38,6 +38,7 @@ class Machine:
 
     async def shell(self, command, seconds):
         self.looks += 1
+        self.begun.set()
         if isinstance(self.shown, asyncio.Event):
             await self.shown.wait()
         return self.shown if isinstance(self.shown, ExecResult) else ExecResult(stdout=self.shown)
@@ -132,12 +133,11 @@ async def test_a_look_that_hangs_holds_up_no_other_job(tmp_path):
         await scheduler.open()
         at.clock.set(NINE + timedelta(minutes=5))
         hanging = asyncio.create_task(scheduler.tick())
-        while not machine.looks:
-            await asyncio.sleep(0)
+        await machine.begun.wait()
         at.clock.set(NINE + timedelta(minutes=10))
         other = asyncio.create_task(scheduler.tick())
         while not await at.app.jobs.history(JobId("morning")):
-            await asyncio.sleep(0)
+            pass
         assert (await ended(at.app)).answer == "Yes."
         assert (await at.app.jobs.history(ID), machine.looks) == ([], 1)
         machine.shown.set()

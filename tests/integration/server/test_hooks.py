@@ -119,7 +119,7 @@ async def test_a_token_opens_the_one_hook_that_it_is_for_and_nothing_else(tmp_pa
         assert (await at.post(theirs)).status_code == (await at.post({})).status_code == 401
         assert (await at.post(bearer("lra_wrong"))).status_code == 401
         assert (await at.client.get("/api/jobs", headers=mine)).status_code == 403
-        assert (await at.client.post("/api/jobs/deploy/run", headers=mine)).status_code == 403
+        assert (await at.client.post("/api/jobs/deploy/pause", headers=mine)).status_code == 403
         await at.done()
     assert first.json() == again.json() != second.json()
     assert [(each.status_code, each.json()["code"]) for each in refused] == [(403, "denied")] * 2
