@@ -163,7 +163,7 @@ async def test_a_hook_leaves_out_what_arrives_meanwhile_unless_it_is_to_queue(tm
 
 
 async def test_after_a_model_that_did_not_answer_it_is_asked_again_later_and_later(tmp_path):
-    clock, model = at(NINE), ScriptedModel([fail(503), fail(503), say("Again.")])
+    clock, model = at(NINE), ScriptedModel([fail(401), fail(401), say("Again.")])
     async with make_app(tmp_path, model=model, clock=clock, agent__model__retries=0) as app:
         await app.jobs.add({**DAILY, "schedule": "every 1m"})
         for minute in range(1, 10):
@@ -178,7 +178,7 @@ async def test_after_a_model_that_did_not_answer_it_is_asked_again_later_and_lat
 
 
 async def test_who_asks_for_a_run_does_not_wait_for_the_model_to_be_well_again(tmp_path):
-    model = ScriptedModel([fail(503), say("Again.")])
+    model = ScriptedModel([fail(401), say("Again.")])
     async with make_app(tmp_path, model=model, clock=at(NINE), agent__model__retries=0) as app:
         await app.jobs.add({**DAILY, "schedule": "every 1m"})
         for _ in range(2):
@@ -200,7 +200,7 @@ async def test_late_runs_begin_apart_also_after_another_death(tmp_path):
         assert held == [0, 0, 30, 30, 60, 60]
     async with make_app(tmp_path, model=model, clock=clock) as app:
         for first, seconds in ((0, 0), (2, 30), (4, 30)):
-            clock.advance(seconds)
+            await clock.advance(seconds)
             for each in found[first : first + 2]:
                 await app.turns.settled(each.firing.turn_id)
             done = [(await app.jobs.history(each.firing.job_id))[0].status for each in found]

@@ -146,7 +146,7 @@ async def test_what_is_too_large_too_often_or_for_a_paused_job_is_refused(tmp_pa
         large = await at.post(token, b"x" * (256 * 1024 + 1))
         fits = await at.post(token, b"x" * 256 * 1024)
         answers = [await at.post({**token, "webhook-id": str(number)}) for number in range(30)]
-        at.clock.advance(61)
+        await at.clock.advance(61)
         after = await at.post({**token, "webhook-id": "later"})
         await at.app.jobs.pause(ID)
         paused = await at.post({**token, "webhook-id": "new"})
