@@ -38,7 +38,7 @@ def test_what_a_job_watches_and_tells_is_said_and_shown(lra):
     code, _, wrong = lra("jobs", "add", "Odd", "sometimes", "What?")
     assert (code, "every 30m, daily 09:00" in wrong) == (2, True)
     assert lra("jobs", "hook", "releases")[0] == 2
-    assert lra("jobs", "add", "Deploy", "webhook", "Look at it.")[0] == 0
+    assert lra("jobs", "add", "Deploy", "webhook", "Look at it.", "--overlap", "queue")[0] == 0
     code, secret, said = lra("jobs", "hook", "deploy")
     assert (code, secret.startswith("whsec_"), "/hooks/deploy" in said) == (0, True, True)
     assert lra("tokens", "create", "ci", "--scope", "hook:deploy")[0] == 0
