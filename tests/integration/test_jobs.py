@@ -11,8 +11,15 @@ import pytest
 from tests.integration.stories import hands
 
 from long_running_agents.domain.ids import SessionId
-from long_running_agents.domain.job import PAUSE_AFTER, FiringOutcome, JobId, JobState
+from long_running_agents.domain.job import (
+    PAUSE_AFTER,
+    FiringOutcome,
+    ForeignWords,
+    JobId,
+    JobState,
+)
 from long_running_agents.domain.schedule import parse_schedule
+from long_running_agents.domain.session import Mode
 from long_running_agents.domain.turn import TurnOrigin, TurnStatus
 from long_running_agents.errors import NotFound, Taken, UsageError
 from long_running_agents.store import jobs as store
@@ -134,6 +141,85 @@ async def test_a_run_that_has_not_ended_is_not_run_over(tmp_path):
         assert await outcomes(app) == ["overlap", "ran"]
 
 
+async def test_a_hook_leaves_out_what_arrives_meanwhile_unless_it_is_to_queue(tmp_path):
+    words = ForeignWords(source="hook:morning", said="This arrived", text="Hello.")
+    model = ScriptedModel([call("wait_for_it"), say("Done.")])
+
+    async def wait_for_it() -> str:
+        await app.jobs.scheduler.deliver(app.jobs.owner, MORNING, "hook:2", words)
+        return "waited"
+
+    async with make_app(
+        tmp_path,
+        model=model,
+        clock=at(NINE),
+        toolsets=[hands(wait_for_it)],
+        agent__tools__non_interactive_approval_policy="allow",
+    ) as app:
+        await app.jobs.add({**DAILY, "schedule": "webhook"})
+        first = await app.jobs.scheduler.deliver(app.jobs.owner, MORNING, "hook:1", words)
+        await app.turns.settled(first.firing.turn_id)
+        assert sorted(await outcomes(app)) == ["overlap", "ran"]
+
+
+async def test_after_a_model_that_did_not_answer_it_is_asked_again_later_and_later(tmp_path):
+    clock, model = at(NINE), ScriptedModel([fail(401), fail(401), say("Again.")])
+    async with make_app(tmp_path, model=model, clock=clock, agent__model__retries=0) as app:
+        await app.jobs.add({**DAILY, "schedule": "every 1m"})
+        for minute in range(1, 10):
+            clock.set(NINE + timedelta(minutes=minute))
+            await app.jobs.scheduler.tick()
+            if (await app.jobs.history(MORNING))[0].firing.turn_id is not None:
+                await ended(app)
+        assert (await outcomes(app))[::-1] == ["ran", "ran", *["blocked"] * 4, *["ran"] * 3]
+        blocked = (await app.jobs.history(MORNING))[4].firing
+        assert blocked.note == "no model answered at 09:02 UTC, and none is asked for 5 minutes"
+        assert len(model.requests) == 5
+
+
+async def test_who_asks_for_a_run_does_not_wait_for_the_model_to_be_well_again(tmp_path):
+    model = ScriptedModel([fail(401), say("Again.")])
+    async with make_app(tmp_path, model=model, clock=at(NINE), agent__model__retries=0) as app:
+        await app.jobs.add({**DAILY, "schedule": "every 1m"})
+        for _ in range(2):
+            run = await app.jobs.run(MORNING)
+            done = await app.turns.settled(run.firing.turn_id)
+        assert done.answer == "Again."
+
+
+async def test_late_runs_begin_apart_also_after_another_death(tmp_path):
+    clock, model = at(NINE), ScriptedModel([say("Yes.")] * 6)
+    async with make_app(tmp_path, model=model, clock=clock) as app:
+        for number in range(6):
+            await app.jobs.add({**DAILY, "name": f"Job {number}"})
+    clock.set(NINE + timedelta(days=1, hours=2))
+    async with make_app(tmp_path, model=model, clock=clock) as app:
+        await app.jobs.scheduler.tick()
+        found = [(await app.jobs.history(JobId(f"job-{number}")))[0] for number in range(6)]
+        held = [(each.firing.begins_at - clock.now()).total_seconds() for each in found]
+        assert held == [0, 0, 30, 30, 60, 60]
+    async with make_app(tmp_path, model=model, clock=clock) as app:
+        for first, seconds in ((0, 0), (2, 30), (4, 30)):
+            await clock.advance(seconds)
+            for each in found[first : first + 2]:
+                await app.turns.settled(each.firing.turn_id)
+            done = [(await app.jobs.history(each.firing.job_id))[0].status for each in found]
+            assert [str(status) for status in done].count("done") == first + 2
+
+
+async def test_each_run_of_a_job_for_deep_work_begins_with_a_plan(tmp_path):
+    clock, model = at(NINE), ScriptedModel([say("A plan.")] * 9)
+    async with make_app(tmp_path, model=model, clock=clock) as app:
+        await app.jobs.add({**DAILY, "deep_work": True, "session_mode": "new", "jitter": 60})
+        clock.set(NINE + timedelta(days=1))
+        await app.jobs.scheduler.tick()
+        [view] = await app.jobs.history(MORNING)
+        turn = await app.turns.get(view.firing.turn_id)
+        assert (turn.mode, turn.work_id is not None) == (Mode.DEEP_WORK, True)
+        assert turn.session_id.startswith("job-morning-")
+        assert NINE <= view.firing.begins_at - timedelta(days=1) <= NINE + timedelta(seconds=60)
+
+
 async def test_what_could_not_work_is_blocked_before_anything_is_asked(tmp_path):
     clock, model = at(NINE), ScriptedModel([])
     async with make_app(tmp_path, model=model, clock=clock, budget__day__tokens=0) as app:
@@ -225,6 +311,10 @@ async def test_pausing_and_editing_lose_no_moment(tmp_path):
         ({"jitter": 9000}, "jitter"),
         ({"id": "Not Good"}, "Not Good"),
         ({"limits": {"tokens": "many"}}, "limits.tokens"),
+        ({"schedule": "watch 10m"}, "could be watched"),
+        ({"schedule": "webhook", "watch": "ls"}, "has none"),
+        ({"expect_every": -1}, "below 0"),
+        ({"notify": ["everything"]}, "notify"),
     ],
 )
 async def test_what_makes_no_sense_is_refused_with_the_reason(tmp_path, wrong, said):
@@ -305,6 +395,9 @@ async def test_what_is_exported_comes_back_the_same(tmp_path):
         "agent": "coder",
         "session_mode": "new",
         "overlap": "parallel",
+        "watch": "git ls-remote",
+        "expect_every": 90_000.0,
+        "notify": ["result", "silence"],
     }
     async with make_app(tmp_path / "a", model=ScriptedModel([]), clock=at(NINE)) as app:
         await app.jobs.add(full)

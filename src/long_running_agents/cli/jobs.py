@@ -32,10 +32,22 @@ _FIELDS: "tuple[Callable[[Any], Any], ...]" = (
     click.option("--zone", help="Time zone of the schedule, such as Europe/Berlin."),
     click.option("--agent", help="The agent that runs it; the usual one unless given."),
     click.option("--session", "session_id", help="A session that all runs go on in."),
-    click.option("--session-mode", type=click.Choice([*JobSession]), help="Where it runs."),
-    click.option("--missed", type=click.Choice([*MissedPolicy]), help="What missed moments do."),
+    click.option(
+        "--session-mode",
+        type=click.Choice([str(each) for each in JobSession]),
+        help="Where it runs.",
+    ),
+    click.option(
+        "--missed",
+        type=click.Choice([str(each) for each in MissedPolicy]),
+        help="What missed moments do.",
+    ),
     click.option("--max-age", type=float, help="Seconds after which a missed moment is too old."),
-    click.option("--overlap", type=click.Choice([*OverlapPolicy]), help="If one still runs."),
+    click.option(
+        "--overlap",
+        type=click.Choice([str(each) for each in OverlapPolicy]),
+        help="If one still runs.",
+    ),
     click.option("--jitter", type=float, help="Seconds by which a run may be late."),
     click.option("--tokens", type=click.IntRange(min=1), help="Tokens that one run may use."),
     click.option("--deep-work/--no-deep-work", default=None, help="Whether a run is a deep work."),
@@ -44,7 +56,7 @@ _FIELDS: "tuple[Callable[[Any], Any], ...]" = (
     click.option(
         "--notify",
         multiple=True,
-        type=click.Choice([*NoticeKind, "none"]),
+        type=click.Choice([*map(str, NoticeKind), "none"]),
         help="What is told; repeat it.",
     ),
 )

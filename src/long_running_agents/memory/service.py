@@ -48,7 +48,6 @@ from long_running_agents.store import (
     memory_index,
     memory_lineage,
     memory_trash,
-    reflections,
     taints,
 )
 from long_running_agents.store.database import Database, Transaction
@@ -665,7 +664,6 @@ def _meant(tx: Transaction, owner: str, selection: Selection) -> Forgetting:
 def _remove(tx: Transaction, owner: str, gone: Sequence[Memory]) -> list[MemoryId]:
     ids = [memory.id for memory in gone]
     events.scrub_recalled(tx, frozenset(ids))
-    reflections.scrub(tx, ids)
     memories.remove(tx, owner, ids)
     memory_lineage.revive(tx, gone)
     return _relink(tx, owner, (memory.session_id for memory in gone))

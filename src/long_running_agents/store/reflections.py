@@ -1,17 +1,13 @@
 """Reflections: up to which turn each session was read, and which sessions wait to be read."""
 
-from collections.abc import Collection
 from datetime import datetime
 
-from sqlalchemy import func, insert, select, update
+from sqlalchemy import func, insert, select
 
 from long_running_agents.domain.ids import SessionId
-from long_running_agents.domain.memory import MemoryId
 from long_running_agents.domain.turn import Turn, TurnStatus
 from long_running_agents.store.database import Transaction
-from long_running_agents.store.events import FORGOTTEN
-from long_running_agents.store.job_tables import learned, reflections
-from long_running_agents.store.sql import among
+from long_running_agents.store.job_tables import reflections
 from long_running_agents.store.tables import sessions, turns, usage
 from long_running_agents.store.turns import turn_of
 
@@ -89,9 +85,3 @@ def tokens_since(tx: Transaction, owner: str, since: datetime | None) -> int:
         usage.c.owner == owner, usage.c.turn_id.startswith(f"{CHORE}_", autoescape=True)
     )
     return tx.execute(query if since is None else query.where(usage.c.at >= since)).scalar() or 0
-
-
-def scrub(tx: Transaction, gone: Collection[MemoryId]) -> None:
-    """Take the words of memories that are gone out of what is told of them."""
-    told = update(learned).where(among(learned.c.memory_id, gone))
-    tx.execute(told.values(text=FORGOTTEN, quote=""))

@@ -25,6 +25,26 @@ def test_a_job_is_added_shown_run_paused_and_removed(lra):
     assert "There are no jobs" in lra("jobs", "list")[2]
 
 
+def test_what_a_job_watches_and_tells_is_said_and_shown(lra):
+    code, told, _ = lra(
+        "jobs", "add", "Releases", "watch 1h", "What is new?", "--watch", "git ls-remote",
+        "--expect-every", "2d", "--notify", "result", "--notify", "silence",
+    )  # fmt: skip
+    assert code == 0
+    assert "Every hour, if what is watched has changed" in told
+    for line in ("Watches: git ls-remote", "2 days", "Tells of: result, silence"):
+        assert line in told
+    assert lra("jobs", "edit", "releases", "--expect-every", "soon")[0] == 2
+    code, _, wrong = lra("jobs", "add", "Odd", "sometimes", "What?")
+    assert (code, "every 30m, daily 09:00" in wrong) == (2, True)
+    assert lra("jobs", "hook", "releases")[0] == 2
+    assert lra("jobs", "add", "Deploy", "webhook", "Look at it.", "--overlap", "queue")[0] == 0
+    code, secret, said = lra("jobs", "hook", "deploy")
+    assert (code, secret.startswith("whsec_"), "/hooks/deploy" in said) == (0, True, True)
+    assert lra("tokens", "create", "ci", "--scope", "hook:deploy")[0] == 0
+    assert lra("tokens", "create", "ci", "--scope", "hooks")[0] == 2
+
+
 def test_jobs_go_out_and_come_in_as_a_file(lra, tmp_path):
     lra("jobs", "add", "Morning", "daily 09:00", "Say hello.", "--tokens", "5000")
     file = tmp_path / "jobs.json"
@@ -40,7 +60,7 @@ def test_what_is_told_is_shown_without_the_secret_of_its_address(lra, monkeypatc
     assert "notices.urls" in lra("jobs", "notices")[2]
     monkeypatch.setenv("LRA_NOTICES__URLS", "http://127.0.0.1:9/S3CRET")
     added = ["jobs", "add", "Morning", "manual", "Say hello.", "--expect-every", "3600"]
-    assert lra(*added, "--notify", "result,failure")[0] == 0
+    assert lra(*added, "--notify", "result", "--notify", "failure")[0] == 0
     assert lra("jobs", "run", "morning")[0] == 0
     told = lra("jobs", "notices")[1]
     assert "http://127.0.0.1:9 (" in told

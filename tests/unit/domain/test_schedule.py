@@ -217,6 +217,8 @@ BAD = [
     ("at 2026-07-30T13:59", "is in the past"),
     ("startup now", "Write it as in: startup, and nothing after it"),
     ("manual 5", "is not how manual is written"),
+    ("watch 10", "is not how watch is written"),
+    ("webhook 5", "is not how webhook is written"),
     ("0 0 9 * * *", "has five fields, and '0 0 9 * * *' has 6"),
     ("0 9 * *", "has 4. Write minute (0-59), hour"),
     ("61 * * * *", "'61' is no minute. Write minute (0-59)"),
@@ -325,6 +327,9 @@ def test_a_zone_that_nobody_knows_is_refused(zone):
         ("at 2026-12-01T09:00:30z", "at", "", "Once, on 2026-12-01 at 10:00:30 (Europe/Berlin)"),
         ("startup", "startup", "", "When the program starts"),
         ("manual", "manual", "", "Only when somebody asks for it"),
+        ("webhook", "webhook", "", "When a webhook arrives"),
+        ("watch", "watch", "", "Every 5 minutes, if what is watched has changed"),
+        ("watch 1h", "watch", "", "Every hour, if what is watched has changed"),
     ],
 )
 def test_every_kind_is_read_and_said_in_words(text, kind, cron, words):
@@ -337,7 +342,7 @@ def test_the_text_is_kept_with_single_spaces():
     assert parse_schedule("  0 \t 9 * *\n mon ", "UTC").text == "0 9 * * mon"
 
 
-@pytest.mark.parametrize("text", ["startup", "manual"])
+@pytest.mark.parametrize("text", ["startup", "webhook", "manual"])
 def test_what_has_no_times_has_no_moments(text):
     schedule = parse_schedule(text, "UTC")
 

@@ -540,6 +540,8 @@ export interface Firing {
   seen_at: string;
   /** Why it did not run. */
   note: string;
+  /** Before which its turn does not begin: late runs are spread, and jitter keeps others back. */
+  begins_at: string | null;
 }
 
 /** What became of a job's moments, the newest first. */
@@ -639,6 +641,20 @@ export interface HealthResponse {
   status: string;
 }
 
+/** What became of a delivery. */
+export interface HookReceipt {
+  turn_id: string | null;
+  session_id: string | null;
+  outcome: FiringOutcome;
+}
+
+/** Where the deliveries of a webhook go, and what they are signed with. */
+export interface HookResponse {
+  /** Where they go, by POST. */
+  path: string;
+  secret: string;
+}
+
 /** What a function tells of itself, read from its source. */
 export interface Interface {
   /** The name in the source; empty for a guide. */
@@ -657,7 +673,7 @@ export interface Interface {
 export interface IssuedToken {
   id: string;
   name: string;
-  scopes: TokenScope[];
+  scopes: string[];
   created_at: string;
   used_at: string | null;
   expires_at: string | null;
@@ -772,7 +788,7 @@ export interface KeyResponse {
 export interface KnownToken {
   id: string;
   name: string;
-  scopes: TokenScope[];
+  scopes: string[];
   created_at: string;
   used_at: string | null;
   expires_at: string | null;
@@ -1674,9 +1690,6 @@ export interface TaskTree {
 export interface TokenList {
   tokens: KnownToken[];
 }
-
-/** What a caller may do. */
-export type TokenScope = "read" | "chat" | "approve" | "admin";
 
 /** Which tools an agent may use, of those that its owner's settings allow. */
 export interface ToolChoice {
