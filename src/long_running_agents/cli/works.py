@@ -39,7 +39,9 @@ def work() -> None:
 @work.subcommand()
 @click.argument("goal")
 @session_option("The session it is for; a new one unless given.")
-@click.option("--policy", type=click.Choice([*PlanPolicy]), help="Who approves its plan.")
+@click.option(
+    "--policy", type=click.Choice([str(each) for each in PlanPolicy]), help="Who approves its plan."
+)
 @click.option("--path", "paths", multiple=True, help="A file or folder that it may write.")
 @click.option("--host", "hosts", multiple=True, help="A host that it may reach.")
 @_tokens

@@ -37,7 +37,7 @@ from long_running_agents.domain.session import MINE, Mode
 from long_running_agents.domain.turn import Terms, Turn, TurnOrigin, TurnStatus
 from long_running_agents.errors import Busy, LraError, ModelUnavailable, TooMany, UsageError
 from long_running_agents.jobs.notices import Notices
-from long_running_agents.jobs.watch import Look, Watcher, difference
+from long_running_agents.jobs.watch import Watcher, WatchResult, difference
 from long_running_agents.models.factory import ModelSource
 from long_running_agents.store import agents, events, jobs, sessions, taints, turns
 from long_running_agents.store.database import Database, Transaction
@@ -240,7 +240,12 @@ class Scheduler:
                 await self.turns.begin(each.accepted, delay=delay)
 
     async def _accounted(
-        self, job: Job, now: datetime, look: Look | None = None, *, behind: Sequence[_Fired] = ()
+        self,
+        job: Job,
+        now: datetime,
+        look: WatchResult | None = None,
+        *,
+        behind: Sequence[_Fired] = (),
     ) -> list[_Fired]:
         """Give the moments of one job that have come their firings, and move its cursor."""
         ran = [each.firing for each in behind if each.accepted is not None]
@@ -262,7 +267,7 @@ class Scheduler:
         owner: str,
         job_id: JobId,
         now: datetime,
-        look: Look | None,
+        look: WatchResult | None,
         late: int,
     ) -> list[_Fired]:
         job = jobs.find(tx, owner, job_id)
@@ -300,7 +305,9 @@ class Scheduler:
         self.notices.paused(tx, paused)
         return paused
 
-    def _looked(self, tx: Transaction, job: Job, occasion: _Occasion, look: Look | None) -> _Fired:
+    def _looked(
+        self, tx: Transaction, job: Job, occasion: _Occasion, look: WatchResult | None
+    ) -> _Fired:
         """Fire, if what the job watches has changed, and keep what was seen with it."""
         if look is None:
             return self.fire(tx, job, occasion)

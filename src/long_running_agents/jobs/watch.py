@@ -23,7 +23,7 @@ _AROUND = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Look:
+class WatchResult:
     """What a look has shown."""
 
     watch: str
@@ -42,16 +42,18 @@ class Watcher:
     """Seconds after which a look is given up, with all that it takes to begin it."""
     _places: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_AT_ONCE))
 
-    async def look(self, owner: str, watch: str) -> Look:
+    async def look(self, owner: str, watch: str) -> WatchResult:
         """Run the command in a sandbox of its own, or read the address."""
         try:
             async with self._places, asyncio.timeout(self.patience):
                 text = await self._seen(self.resources(owner), watch)
         except TimeoutError:
-            return Look(watch=watch, failed=f"the look took more than {self.patience:g} seconds")
+            return WatchResult(
+                watch=watch, failed=f"the look took more than {self.patience:g} seconds"
+            )
         except LraError as error:
-            return Look(watch=watch, failed=str(error))
-        return Look(watch=watch, text=printable(text)[:_MOST_SEEN])
+            return WatchResult(watch=watch, failed=str(error))
+        return WatchResult(watch=watch, text=printable(text)[:_MOST_SEEN])
 
     async def _seen(self, own: OwnerResources, watch: str) -> str:
         if watch.lower().startswith(("http://", "https://")):

@@ -11,7 +11,7 @@ from long_running_agents.store.job_tables import reflections
 from long_running_agents.store.tables import sessions, turns, usage
 from long_running_agents.store.turns import turn_of
 
-__ended_at = [status for status in TurnStatus if status.ended]
+_ENDED = [status for status in TurnStatus if status.ended]
 _READ = func.coalesce(reflections.c.number, 0)
 _ended_at = func.max(turns.c.ended_at)
 _UNREAD = (
@@ -21,7 +21,7 @@ _UNREAD = (
     # By the counter: the turns of sessions that were read are not even looked at.
     .where(sessions.c.last_turn > _READ)
     .group_by(sessions.c.id)
-    .having(func.count() == func.sum(turns.c.status.in_(__ended_at)))
+    .having(func.count() == func.sum(turns.c.status.in_(_ENDED)))
     .having(func.max(turns.c.number) > _READ)
 )
 CHORE = "reflect"
