@@ -24,7 +24,7 @@ from long_running_agents.errors import (
     StorageFailed,
 )
 from long_running_agents.home import Home
-from long_running_agents.jobs import notifiers
+from long_running_agents.jobs.notices import require_senders, target
 from long_running_agents.mcp import config
 from long_running_agents.memory.factory import open_memories
 from long_running_agents.models import names, selection
@@ -32,7 +32,7 @@ from long_running_agents.models.embedded import Embedded
 from long_running_agents.sandbox import factory
 from long_running_agents.sandbox.base import UNSANDBOXED
 from long_running_agents.store import backups, memory_index
-from long_running_agents.store import notices as store_notices
+from long_running_agents.store import jobs as store_jobs
 from long_running_agents.store.integrity import backup_folder, check_whole, examine
 from long_running_agents.store.messages import StoredMessage
 from long_running_agents.store.schema import (
@@ -337,7 +337,7 @@ def notices(loaded: LoadedSettings, clock: Clock) -> Check:
     if not urls:
         return _ok(name, "nobody is told about jobs (notices.urls)")
     try:
-        notifiers.require_senders(urls)
+        require_senders(urls)
     except NotConfigured as error:
         return _warning(name, error.message, error.hint)
     try:
@@ -346,17 +346,17 @@ def notices(loaded: LoadedSettings, clock: Clock) -> Check:
         # There is nothing yet, or the check of the database says what is wrong.
         told = []
     newest = {each.target: each for each in reversed(told) if each.attempts}
-    for each in map(notifiers.target, urls):
+    for each in map(target, urls):
         if each in newest and newest[each].sent_at is None:
             detail = f"{each}: {newest[each].error}"
             return _warning(name, detail, "'lra jobs notices' shows what was not sent.")
-    return _ok(name, ", ".join(map(notifiers.target, urls)))
+    return _ok(name, ", ".join(map(target, urls)))
 
 
 async def _told(loaded: LoadedSettings, clock: Clock) -> Sequence[Notice]:
     async with open_database(loaded, clock, read_only=True) as opened:
         owner = loaded.settings.owner
-        return await opened.read(lambda tx: store_notices.of_owner(tx, owner, limit=_NEWEST))
+        return await opened.read(lambda tx: store_jobs.notices_of(tx, owner, limit=_NEWEST))
 
 
 def disk(path: Path) -> Check:

@@ -16,7 +16,7 @@ from long_running_agents.domain.reflection import LearnedKind, LearnedState
 from long_running_agents.domain.rule import RuleState
 from long_running_agents.domain.tool import Effect
 from long_running_agents.errors import NotFound
-from long_running_agents.store import reflections
+from long_running_agents.store.job_tables import learned
 from long_running_agents.testing import FrozenClock, ScriptedModel, call, fail, make_app, say
 
 pytestmark = pytest.mark.anyio
@@ -296,7 +296,7 @@ async def test_what_a_source_taught_goes_with_it(tmp_path):
         assert await kept(app) == []
 
         def words(tx):
-            return tx.execute(reflections.learned.select()).one()
+            return tx.execute(learned.select()).one()
 
         assert "Rex" not in str(await app.database.read(words))
 

@@ -21,19 +21,6 @@ from long_running_agents.domain import text as domain_text
 from long_running_agents.domain.budget import LEAST_ANSWER, BudgetScope, estimate_tokens
 from long_running_agents.domain.compaction import clip
 from long_running_agents.domain.events import EventEnvelope
-from long_running_agents.domain.grounding import (
-    Correction,
-    Grounded,
-    Idea,
-    SettledTurn,
-    Ungrounded,
-    corrections,
-    ground,
-    lesson_trust,
-    restates,
-    result_of,
-    stands_in,
-)
 from long_running_agents.domain.ids import DayRange, SessionId, TurnId, beginning, shown
 from long_running_agents.domain.memory import (
     Memory,
@@ -47,10 +34,21 @@ from long_running_agents.domain.memory import (
     Viewer,
 )
 from long_running_agents.domain.reflection import (
+    Correction,
+    Grounded,
+    Idea,
     Learned,
     LearnedKind,
     LearnedState,
     ReflectionReport,
+    SettledTurn,
+    Ungrounded,
+    corrections,
+    ground,
+    lesson_trust,
+    restates,
+    result_of,
+    stands_in,
 )
 from long_running_agents.domain.rule import RuleSource, news, own_words
 from long_running_agents.domain.session import Session, SessionOrigin
@@ -70,7 +68,6 @@ from long_running_agents.store import (
     ledger,
     memories,
     memory_lineage,
-    reflections,
     rules,
     sessions,
     taints,
@@ -198,7 +195,7 @@ class Reflector:
 
         def work(tx: Transaction) -> list[SessionId]:
             if session_id is None:
-                return reflections.unread(tx, until=until, owner=owner)
+                return learned.unread(tx, until=until, owner=owner)
             return [sessions.get(tx, session_id, owner=owner).id]
 
         return await self._read(await self.database.read(work))
@@ -222,7 +219,7 @@ class Reflector:
         self._seen = until if since is None else max(until, since)
         try:
             found = await self.database.read(
-                lambda tx: reflections.unread(tx, until=until, after=since, limit=limit)
+                lambda tx: learned.unread(tx, until=until, after=since, limit=limit)
             )
             report = await self._read(found)
             log.info("%d turns were read: %s", report.turns, report.note or "all of them")
@@ -230,7 +227,7 @@ class Reflector:
             # A full disk or the like: nothing is lost, since the cursor has not moved.
             log.warning("what was said is not read: %s", error)
         seen = self._seen
-        rest = await self.database.read(lambda tx: reflections.earliest(tx, seen))
+        rest = await self.database.read(lambda tx: learned.earliest(tx, seen))
         if self._alarm is not None:
             self._alarm.set(None if rest is None else rest + self._quiet)
 
@@ -295,7 +292,7 @@ class Reflector:
                 model=self.settings.model_id or None,
                 most=most,
                 session_id=session.id,
-                chore=reflections.CHORE,
+                chore=learned.CHORE,
             )
             answer = await self.asked.run(session.owner, request)
             tokens += answer.usage.total_tokens
@@ -314,7 +311,7 @@ class Reflector:
         now, most = self.asked.book.clock.now(), self.settings.max_tokens
 
         def work(tx: Transaction) -> int:
-            used = reflections.tokens_since(tx, owner, beginning(DayRange.TODAY, now, None))
+            used = learned.tokens_since(tx, owner, beginning(DayRange.TODAY, now, None))
             left = [
                 int(node.limits.tokens * self.settings.share) - used - estimate_tokens(characters)
                 for node in self.asked.book.nodes(tx, owner, SessionId(""), now)
@@ -459,7 +456,7 @@ class Reflector:
         """Write what was learned and move the cursor, unless somebody else has."""
         session, now = batch.session, self.asked.book.clock.now()
         rows, told = list[Learned](), list[EventEnvelope]()
-        if reflections.cursor(tx, session.id) != batch.after:
+        if learned.cursor(tx, session.id) != batch.after:
             return rows, told
         for each in verdicts:
             turn = batch.turn(each.idea.turn)
@@ -487,7 +484,7 @@ class Reflector:
                 if not found:
                     row = replace(row, state=LearnedState.MERGED, reason="it was suggested before")
             rows.append(learned.add(tx, row))
-        reflections.move(tx, session.id, batch.last, now)
+        learned.move(tx, session.id, batch.last, now)
         return rows, told
 
 
@@ -510,7 +507,7 @@ def _written(tx: Transaction, row: Learned, write: PreparedWrite) -> Learned:
 def _load(tx: Transaction, session_id: SessionId) -> _Batch | None:
     """The next turns of a session to be read; None when there are none."""
     session, found, length = sessions.get(tx, session_id), list[SettledTurn](), 0
-    for turn in reflections.after_cursor(tx, session_id, _TURNS):
+    for turn in learned.after_cursor(tx, session_id, _TURNS):
         # What a job or another agent does is neither a person's word nor read again and again.
         works = turn.origin is TurnOrigin.JOB or is_work(tx, turn)
         calls = () if works else ledger.of_turn(tx, turn.id)
@@ -526,7 +523,7 @@ def _load(tx: Transaction, session_id: SessionId) -> _Batch | None:
     read = replace(taints.words(tx, session_id), sources=taints.sources(tx, session_id))
     return _Batch(
         session=session,
-        after=reflections.cursor(tx, session_id),
+        after=learned.cursor(tx, session_id),
         turns=found,
         taint=read,
         recalled={

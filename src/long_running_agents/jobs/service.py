@@ -35,7 +35,7 @@ from long_running_agents.jobs.cron_file import CRON_FILE, CronFile, dump_jobs, p
 from long_running_agents.jobs.hooks import new_hook_secret
 from long_running_agents.jobs.notices import silence
 from long_running_agents.jobs.scheduler import Scheduler, moments, skip_due
-from long_running_agents.store import jobs, notices
+from long_running_agents.store import jobs
 from long_running_agents.store.database import Transaction
 
 T = TypeVar("T")
@@ -180,7 +180,7 @@ class JobService:
     async def notices(self, *, limit: int = 50) -> Sequence[Notice]:
         """What was told about the jobs, or is to be told, the newest first."""
         return await self.scheduler.database.read(
-            lambda tx: notices.of_owner(tx, self.owner, limit=limit)
+            lambda tx: jobs.notices_of(tx, self.owner, limit=limit)
         )
 
     async def bring_in(self, text: str, *, file: str = CRON_FILE) -> Sequence[JobView]:

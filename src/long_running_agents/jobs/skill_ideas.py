@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from pydantic import JsonValue
 
-from long_running_agents.domain.grounding import result_of, stands_in
+from long_running_agents.domain.reflection import result_of, stands_in
 from long_running_agents.domain.skill import SkillCreator, SkillDraft, SkillExample, SkillOrigin
 from long_running_agents.domain.tool import CallState, ToolCallRecord
 from long_running_agents.skills import python_ast

@@ -9,11 +9,19 @@ from sqlalchemy import ColumnElement, delete, func, insert, select, tuple_, upda
 
 from long_running_agents.domain.budget import Limits
 from long_running_agents.domain.ids import TurnId, WorkId
-from long_running_agents.domain.job import Firing, FiringView, Job, JobId, JobState, NoticeKind
+from long_running_agents.domain.job import (
+    Firing,
+    FiringView,
+    Job,
+    JobId,
+    JobState,
+    Notice,
+    NoticeKind,
+)
 from long_running_agents.domain.turn import TurnStatus
 from long_running_agents.errors import NotFound
 from long_running_agents.store.database import Transaction
-from long_running_agents.store.job_tables import firings, jobs
+from long_running_agents.store.job_tables import firings, jobs, notices
 from long_running_agents.store.sql import row_reader, row_values
 from long_running_agents.store.tables import turns
 
@@ -206,3 +214,44 @@ def of_turn(tx: Transaction, turn_id: TurnId, work_id: WorkId | None = None) -> 
 def _named(table: Any, owner: str, job_id: JobId) -> Sequence[ColumnElement[bool]]:
     name = table.c.id if table is jobs else table.c.job_id
     return (table.c.owner == owner, name == job_id)
+
+
+_notice = row_reader(Notice)
+_AT_ONCE = 100
+
+
+def add_notice(tx: Transaction, notice: Notice) -> None:
+    """Store a notice that is to be sent, unless its address has one of this key already."""
+    texts = {"title": tx.redact(notice.title), "text": tx.redact(notice.text)}
+    tx.execute(insert(notices).prefix_with("OR IGNORE"), row_values(notices, notice, **texts))
+
+
+def save_notice(tx: Transaction, notice: Notice) -> None:
+    """Store what came of an attempt to send a notice."""
+    told = {name: getattr(notice, name) for name in ("attempts", "next_at", "sent_at")}
+    tx.execute(
+        update(notices)
+        .where(
+            notices.c.owner == notice.owner,
+            notices.c.key == notice.key,
+            notices.c.target == notice.target,
+        )
+        .values(told | {"error": tx.redact(notice.error)})
+    )
+
+
+def due_notices(tx: Transaction, now: datetime) -> Sequence[Notice]:
+    """The notices whose time to be tried has come, the earliest first, up to a hundred."""
+    query = select(notices).where(notices.c.next_at <= now).order_by(notices.c.next_at)
+    return [_notice(row) for row in tx.execute(query.limit(_AT_ONCE))]
+
+
+def earliest_notice(tx: Transaction) -> datetime | None:
+    """When the next notice is to be tried."""
+    return tx.execute(select(func.min(notices.c.next_at))).scalar()
+
+
+def notices_of(tx: Transaction, owner: str, *, limit: int) -> Sequence[Notice]:
+    """What was told about an owner's jobs, or is to be told, the newest first."""
+    query = select(notices).where(notices.c.owner == owner).order_by(notices.c.created_at.desc())
+    return [_notice(row) for row in tx.execute(query.limit(limit))]

@@ -5,9 +5,12 @@ import json
 import pytest
 from tests.unit.store.house import NOON, SESSION
 
-from long_running_agents.domain.grounding import (
+from long_running_agents.domain.ids import TurnId
+from long_running_agents.domain.memory import Trust
+from long_running_agents.domain.reflection import (
     Grounded,
     Idea,
+    LearnedKind,
     SettledTurn,
     corrections,
     ground,
@@ -16,9 +19,6 @@ from long_running_agents.domain.grounding import (
     stands_in,
     unsupported,
 )
-from long_running_agents.domain.ids import TurnId
-from long_running_agents.domain.memory import Trust
-from long_running_agents.domain.reflection import LearnedKind
 from long_running_agents.domain.taint import Taint
 from long_running_agents.domain.tool import CallState, Effect, ToolCallRecord
 from long_running_agents.domain.turn import Turn, TurnOrigin, TurnStatus

@@ -2,13 +2,14 @@
 
 from datetime import datetime
 from http import HTTPStatus
-from typing import Annotated
+from typing import Annotated, Any
 
-from fastapi import Path
+from fastapi import Path, Request
 from pydantic import Field
 
 from long_running_agents.domain.auth import Caller
 from long_running_agents.domain.job import (
+    FiringOutcome,
     FiringView,
     HookSecret,
     JobId,
@@ -18,9 +19,10 @@ from long_running_agents.domain.job import (
     ScheduleView,
 )
 from long_running_agents.domain.turn import TurnStatus
+from long_running_agents.jobs.hooks import WebhookDelivery, receive
 from long_running_agents.jobs.service import JobService
-from long_running_agents.server.auth import Approving, Chatting, Reading
-from long_running_agents.server.http import PLAIN, Limit, Routes, route
+from long_running_agents.server.auth import Approving, Chatting, Reading, caller_of, check
+from long_running_agents.server.http import PLAIN, Limit, Routes, read, route
 from long_running_agents.server.routes.skills import Values
 from long_running_agents.server.wire import WireRequest, WireResponse, derived, example
 
@@ -274,3 +276,43 @@ class JobRoutes(Routes, tag="jobs"):
         active = (await service.get(job_id)).job.state is JobState.ACTIVE
         change = service.pause if active else service.resume
         return CronJob.shown(await change(job_id))
+
+
+_LARGEST = 256 << 10
+_DELIVERED: dict[str, Any] = {
+    "x-scope": "hook:ID; or a signature",
+    "requestBody": {"content": {"application/json": {}}, "description": "At most 256 kB."},
+}
+
+
+class HookReceipt(WireResponse):
+    """What became of a delivery."""
+
+    turn_id: str | None
+    session_id: str | None
+    outcome: FiringOutcome
+
+
+class HookRoutes(Routes, tag="hooks"):
+    """Deliveries to jobs whose schedule is "webhook"."""
+
+    @route("POST /hooks/{job_id}", status_code=HTTPStatus.ACCEPTED, openapi_extra=_DELIVERED)
+    async def deliver(self, request: Request, job_id: OneJob) -> HookReceipt:
+        """Begin a job with what is delivered, once for each delivery.
+
+        It is signed after Standard Webhooks (webhook-id, webhook-timestamp, webhook-signature), or
+        has a token of the scope hook:ID.
+        """
+        signature = request.headers.get("webhook-signature", "")
+        # Before the body is read, and the same whether or not there is such a job.
+        owner = None if signature else check(caller_of(request), f"hook:{job_id}").owner
+        delivery = WebhookDelivery(
+            body=await read(request, _LARGEST),
+            id=request.headers.get("webhook-id", ""),
+            timestamp=request.headers.get("webhook-timestamp", ""),
+            signature=signature,
+        )
+        firing = (await receive(self._app.jobs.scheduler, job_id, delivery, owner)).firing
+        return HookReceipt(
+            turn_id=firing.turn_id, session_id=firing.session_id, outcome=firing.outcome
+        )
