@@ -313,7 +313,7 @@ async def test_pausing_and_editing_lose_no_moment(tmp_path):
         ({"limits": {"tokens": "many"}}, "limits.tokens"),
         ({"schedule": "watch 10m"}, "could be watched"),
         ({"schedule": "webhook", "watch": "ls"}, "has none"),
-        ({"expect_every": -1}, "below 0"),
+        ({"expect_every": 0}, "60 seconds"),
         ({"notify": ["everything"]}, "notify"),
     ],
 )

@@ -15,11 +15,9 @@ from long_running_agents.domain.reflection import (
     Learned,
     LearnedKind,
     LearnedState,
-    ReflectionReport,
 )
 from long_running_agents.domain.skill import SkillCreator, SkillDraft, SkillOrigin
 from long_running_agents.errors import NotFound, UsageError
-from long_running_agents.jobs.learned import LearnedService
 from long_running_agents.store import learned as store
 from long_running_agents.store import skills
 from long_running_agents.store.job_tables import memory_uses
@@ -228,19 +226,6 @@ async def test_the_curator_works_once_a_week_whoever_has_died_meanwhile(tmp_path
         await app.learned.curator.open()
         [rested] = await app.learned.every()
         assert rested.state is LearnedState.RESTING
-
-
-async def test_reflection_is_asked_for_the_owner_and_the_session(tmp_path):
-    asked = []
-
-    async def reflect(owner, session_id=None):
-        asked.append((owner, session_id))
-        return ReflectionReport(sessions=1, turns=2)
-
-    async with make_app(tmp_path) as app:
-        service = LearnedService(app.learned.curator, reflect, "me")
-        assert (await service.of("you").reflect(SessionId("talk"))).turns == 2
-    assert asked == [("you", "talk")]
 
 
 async def test_without_memory_nothing_is_learned(tmp_path):

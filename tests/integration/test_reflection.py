@@ -16,7 +16,6 @@ from long_running_agents.domain.reflection import LearnedKind, LearnedState
 from long_running_agents.domain.rule import RuleState
 from long_running_agents.domain.tool import Effect
 from long_running_agents.errors import NotFound
-from long_running_agents.store.job_tables import learned
 from long_running_agents.testing import FrozenClock, ScriptedModel, call, fail, make_app, say
 
 pytestmark = pytest.mark.anyio
@@ -39,11 +38,15 @@ async def kept(app, *kinds):
 
 
 async def reflect(app, session=SESSION):
-    return await app.reflector.reflect("me", session)
+    return await app.learned.reflector.reflect("me", session)
 
 
 def states(report):
-    return [(each.kind, each.state) for each in report.learned]
+    return states_of(report.learned)
+
+
+def states_of(learned):
+    return [(each.kind, each.state) for each in learned]
 
 
 async def test_a_fact_that_was_said_becomes_a_memory_with_its_quotation(tmp_path):
@@ -102,7 +105,7 @@ async def test_who_dies_between_extraction_and_writing_loses_and_doubles_nothing
     model = ScriptedModel([say("Nice."), learns(REX), learns(REX)])
     async with make_app(tmp_path, model=model) as app:
         await ended(app, DOG)
-        app.reflector.database = DyingDatabase(app.database, inside=inside)
+        app.learned.reflector.database = DyingDatabase(app.database, inside=inside)
         with pytest.raises(Killed):
             await reflect(app)
         assert await kept(app) == []
@@ -284,21 +287,29 @@ async def test_a_page_that_asks_for_memories_gets_none(tmp_path):
 
 
 async def test_what_a_source_taught_goes_with_it(tmp_path):
-    model = ScriptedModel([say("Nice."), learns(REX)])
+    refused = {**REX, "text": "The user's dog is called Bello."}
+    model = ScriptedModel([say("Nice."), learns(REX, refused)])
     async with make_app(tmp_path, model=model) as app:
         await ended(app, DOG)
         await app.remembered()
-        [row] = (await reflect(app)).learned
+        [row, _] = (await reflect(app)).learned
         said = await kept(app, MemoryKind.CONVERSATION)
         source = next(each for each in said if each.content == DOG)
         gone = await app.memories.forget("me", Selection(ids=frozenset({source.id})))
         assert row.memory_id in {each.id for each in gone.memories}
         assert await kept(app) == []
+        assert await app.learned.every() == []
 
-        def words(tx):
-            return tx.execute(learned.select()).one()
 
-        assert "Rex" not in str(await app.database.read(words))
+async def test_what_was_refused_of_a_session_goes_with_it(tmp_path):
+    refused = {**REX, "text": "The user's dog is called Bello."}
+    model = ScriptedModel([say("Nice."), learns(REX, refused)])
+    async with make_app(tmp_path, model=model) as app:
+        await ended(app, DOG)
+        await app.remembered()
+        await reflect(app)
+        await app.sessions.delete(SESSION)
+        assert states_of(await app.learned.every()) == [("fact", "new")]
 
 
 async def test_a_contradiction_is_shown_and_what_is_known_is_not_written_again(tmp_path):
@@ -392,7 +403,7 @@ async def test_the_ledger_teaches_a_lesson_without_a_model_and_the_second_time_t
         report = await reflect(app)
         second = await ended(app, "How is the weather in Oslo?", session=SessionId("later"))
         [recalled] = await told(app, MemoriesRecalled, session=SessionId("later"))
-        later = await app.reflector.reflect("me", SessionId("later"))
+        later = await app.learned.reflector.reflect("me", SessionId("later"))
 
     [lesson] = report.learned
     assert (lesson.kind, lesson.state) == (LearnedKind.LESSON, LearnedState.NEW)
@@ -445,7 +456,7 @@ async def test_what_is_switched_off_reads_nothing_and_says_so(tmp_path, key):
     async with make_app(tmp_path, model=model, **{key: False}) as app:
         await ended(app, DOG)
         assert "switched off" in (await reflect(app)).note
-        await app.reflector.open()
+        await app.learned.reflector.open()
     assert len(model.requests) == 1
 
 
@@ -453,8 +464,8 @@ async def test_a_session_of_somebody_else_is_not_there(tmp_path):
     async with make_app(tmp_path, model=ScriptedModel([say("Nice.")])) as app:
         await ended(app, DOG)
         with pytest.raises(NotFound):
-            await app.reflector.reflect("eve", SESSION)
-        assert (await app.reflector.reflect("eve")).sessions == 0
+            await app.learned.reflector.reflect("eve", SESSION)
+        assert (await app.learned.reflector.reflect("eve")).sessions == 0
 
 
 async def test_a_session_is_read_when_it_is_quiet_and_an_idle_home_asks_nothing(tmp_path):
@@ -462,12 +473,12 @@ async def test_a_session_is_read_when_it_is_quiet_and_an_idle_home_asks_nothing(
     model = ScriptedModel([say("Nice."), say("Yes."), learns(REX)], clock=clock)
     async with make_app(tmp_path, model=model, clock=clock) as app:
         read = asyncio.Event()
-        app.reflector.announce = lambda _: read.set()
-        await app.reflector.open()
+        app.learned.reflector.announce = lambda _: read.set()
+        await app.learned.reflector.open()
         await ended(app, DOG)
         # Once this has an answer, the end of the turn before was told.
         await ended(app, "Go on.")
-        assert (await app.reflector.reflect("me")).sessions == 0
+        assert (await app.learned.reflector.reflect("me")).sessions == 0
         await clock.advance(timedelta(minutes=16).total_seconds())
         await read.wait()
         assert len(await kept(app)) == 1
@@ -484,8 +495,8 @@ async def test_a_start_reads_only_so_many_sessions_that_waited(tmp_path):
             await ended(app, DOG, session=SessionId(name))
     clock.set(NOON + timedelta(hours=1))
     async with make_app(tmp_path, model=model, **settings) as app:
-        await app.reflector.open()
+        await app.learned.reflector.open()
         assert len(model.requests) == 5
         await clock.advance(3600)
         assert len(model.requests) == 5
-        assert (await app.reflector.reflect("me")).sessions == 1
+        assert (await app.learned.reflector.reflect("me")).sessions == 1

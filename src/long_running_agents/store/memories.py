@@ -35,6 +35,7 @@ from long_running_agents.domain.turn import Turn
 from long_running_agents.errors import NotFound
 from long_running_agents.store import memory_index
 from long_running_agents.store.database import Prepared, Transaction
+from long_running_agents.store.job_tables import learned
 from long_running_agents.store.memory_index import Indexed
 from long_running_agents.store.sql import (
     among,
@@ -339,12 +340,20 @@ def emptied_index(tx: Transaction) -> Iterator[Memory]:
 
 
 def remove(tx: Transaction, owner: str, ids: Sequence[MemoryId]) -> None:
-    """Delete memories of an owner with their words, vectors, entries and links."""
+    """Delete memories of an owner with their words, vectors, entries and links.
+
+    What was refused or suggested of a conversation goes with its words.
+    """
     query = select(memories.c.id).where(plain(memories.c.owner) == owner, among(memories.c.id, ids))
     there = [MemoryId(number) for number in tx.execute(query).scalars()]
     if not there:
         return
     tx.run_each(_DROP_WORDS, [{"memory_id": number} for number in there])
+    said = select(memories.c.turn_id).where(
+        among(memories.c.id, there), plain(memories.c.kind) == MemoryKind.CONVERSATION
+    )
+    quoted = delete(learned).where(learned.c.owner == owner, learned.c.memory_id.is_(None))
+    tx.execute(quoted.where(learned.c.turn_id.in_(said)))
     tx.execute(delete(memories).where(among(memories.c.id, there)))
     memory_index.note_change(tx, there)
 

@@ -30,5 +30,5 @@ def test_what_is_there_twice_is_put_aside_listed_and_woken(lra):
 def test_reflection_says_what_it_has_read(lra):
     code, _, told = lra("reflect")
     assert (code, "tokens" in told) == (0, True)
-    report = json.loads(lra("reflect", "-s", "talk", "--json")[1])
-    assert report["learned"] == []
+    assert json.loads(lra("reflect", "--json")[1])["learned"] == []
+    assert lra("reflect", "-s", "talk")[0] == 3
