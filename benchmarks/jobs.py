@@ -23,7 +23,15 @@ from long_running_agents.store import jobs as store
 from long_running_agents.testing import FrozenClock, ScriptedModel, make_app, say
 
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
-SCHEDULES = ("every 5m", "every 1h", "*/5 * * * *", "30 2 * * *", "0 9 * * 1-5", "0 * * * *")
+SCHEDULES = (
+    "* * * * *",
+    "every 5m",
+    "every 1h",
+    "*/5 * * * *",
+    "30 2 * * *",
+    "0 9 * * 1-5",
+    "0 * * * *",
+)
 ZONES = ("UTC", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "America/Havana")
 DEATH = 0.004
 KILLED = 9
