@@ -10,9 +10,9 @@ PACKAGE = Path(long_running_agents.__file__).parent
 SOURCES = {path: path.read_text(encoding="utf-8") for path in sorted(PACKAGE.rglob("*.py"))}
 LONGEST_FILE = 700
 LONGEST_FUNCTION = 60
-TOTAL_LINES = 86_500
-TOTAL_FILES = 342
-MODULES_WITH_ONE_IMPORTER = 64
+TOTAL_LINES = 86_870
+TOTAL_FILES = 341
+MODULES_WITH_ONE_IMPORTER = 60
 
 
 def too_long(source):
