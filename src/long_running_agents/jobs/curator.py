@@ -178,7 +178,7 @@ class Curator:
         for skill in await library.every():
             if reason := failing(skill):
                 row = _resting(LearnedKind.SKILL, skill.name, reason, owner, now)
-                await library.disable(
+                await library.disable_with(
                     skill.name,
                     reason,
                     by="curator",

@@ -214,15 +214,14 @@ class SkillLibrary:
             raise Busy(f"No version of {name!r} was approved yet.", hint=hint)
         return await self.roll_back(name, skill.version, by=by)
 
-    async def disable(
-        self,
-        name: str,
-        note: str = "",
-        *,
-        by: str,
-        also: Callable[[Transaction], object] = lambda _: None,
+    async def disable(self, name: str, note: str = "", *, by: str) -> Skill:
+        """Disable a skill; nothing of it is lost."""
+        return await self.disable_with(name, note, by=by, also=lambda _: None)
+
+    async def disable_with(
+        self, name: str, note: str, *, by: str, also: Callable[[Transaction], object]
     ) -> Skill:
-        """Let a skill rest, and write what belongs to it; nothing of it is lost."""
+        """Disable a skill, and write something else in the same transaction."""
         now = self._context.clock.now()
 
         def work(tx: Transaction) -> None:

@@ -142,7 +142,8 @@ def jobs(ids):
         ("GET", f"{job}/history", {}),
         ("PATCH", job, {"json": {"changes": {"prompt": "Mine"}}}),
         ("POST", f"{job}/run", {"json": {}}),
-        *(("POST", f"{job}/{verb}", {}) for verb in ("pause", "resume")),
+        ("POST", f"/hooks/{ids['job_id']}", {"json": {}}),
+        *(("POST", f"{job}/{verb}", {}) for verb in ("hook", "pause", "resume")),
         *(("POST", f"{cron}/{verb}", {}) for verb in ("run", "toggle")),
         ("DELETE", job, {}),
     ]
@@ -256,6 +257,10 @@ def memories(ids):
         ("POST", "/api/memory/forget", {"json": {"session_id": session}}),
         ("POST", f"/api/memory/undo/{ids['batch']}", {}),
         ("GET", "/api/memory/stats", {}),
+        ("GET", "/api/learned", {}),
+        ("POST", "/api/learned/reflect", {"json": {"session_id": ids["session_id"]}}),
+        ("POST", "/api/learned/curate", {}),
+        ("POST", f"/api/learned/{ids['number']}/undo", {}),
     ]  # fmt: skip
 
 
@@ -357,6 +362,8 @@ async def test_nothing_of_anothers_is_shown_or_changed_by_any_route(tmp_path):
         if not begins((*key, {}))
         and any(str(value) in key[1] for value in ids.values() if value != ids["number"])
     }  # fmt: skip
+    # A webhook has a scope of its own.
+    assert named.pop(("POST", f"/hooks/{ids['job_id']}")) == 403
     assert set(named.values()) <= {404, 200}
     assert {key for key, status in named.items() if status == 200} == {
         ("GET", "/api/approvals/log?session_id=theirs"),

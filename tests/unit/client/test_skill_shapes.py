@@ -96,6 +96,7 @@ SKILL = Skill(
     calls=7,
     failures=3,
     failures_in_a_row=1,
+    recent="..x",
     used_at=LATER,
     note="why not",
 )

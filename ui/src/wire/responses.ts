@@ -1539,6 +1539,8 @@ export interface SkillResponse {
   calls: number;
   failures: number;
   failures_in_a_row: number;
+  /** The newest calls since it was enabled: an x for each that failed, a dot for each other. */
+  recent: string;
   used_at: string | null;
   /** Why it is disabled. */
   note: string;

@@ -190,7 +190,7 @@ class SkillCall(WireRequest):
 State = Literal["enabled", "disabled", "proposed"]
 
 
-class SkillResponse(derived(Skill, without=("recent",))):
+class SkillResponse(derived(Skill)):
     """A skill with what has become of it."""
 
     model_config = example("""{"name": "celsius", "kind": "function", "state": "enabled",
