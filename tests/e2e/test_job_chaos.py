@@ -14,6 +14,7 @@ from tests.e2e.served import environment, served
 from tests.scripted_process import scripted_process
 
 from long_running_agents.app import open_app
+from long_running_agents.clock import SystemClock
 from long_running_agents.config import load
 from long_running_agents.domain.schedule import parse_schedule
 from long_running_agents.domain.turn import TurnStatus
@@ -46,21 +47,28 @@ def killed(home, url, seconds):
         server.kill()
 
 
+class Later(SystemClock):
+    """When late runs, which begin apart, have all had their time to begin."""
+
+    def now(self):
+        return super().now() + BEFORE
+
+
 async def examined(home, environ):
     """A life that nobody ends: what was planned in all of them, and what became of it."""
     loaded = load(home=home, environ=environ)
+    async with open_app(loaded) as app:
+        await app.jobs.scheduler.tick()
     with override_allow_model_requests(allow_model_requests=True):
-        async with open_app(loaded) as app:
-            await app.jobs.scheduler.tick()
+        async with open_app(loaded, clock=Later()) as app:
             for turn in await app.turns.unfinished():
                 await app.turns.settled(turn.id)
-    async with open_app(loaded) as app:
-        for view in await app.jobs.every():
-            job = view.job
-            after = parse_schedule(job.schedule, job.zone).after(job.anchor, job.anchor)
-            planned = list(takewhile(lambda moment, job=job: moment <= job.cursor, after))
-            fired = await app.jobs.history(job.id, limit=1000)
-            yield planned, list(reversed(fired))
+            for view in await app.jobs.every():
+                job = view.job
+                after = parse_schedule(job.schedule, job.zone).after(job.anchor, job.anchor)
+                planned = list(takewhile(lambda moment, job=job: moment <= job.cursor, after))
+                fired = await app.jobs.history(job.id, limit=1000)
+                yield planned, list(reversed(fired))
 
 
 @pytest.mark.timeout(3600)
