@@ -41,7 +41,8 @@ from long_running_agents.home import Home, agent_folder, archives_of
 from long_running_agents.jobs.cron_file import CRON_FILE, CronFile
 from long_running_agents.jobs.curator import Curator
 from long_running_agents.jobs.learned import LearnedService
-from long_running_agents.jobs.notices import Notices, notifiers
+from long_running_agents.jobs.notices import Notices
+from long_running_agents.jobs.notifiers import notifiers
 from long_running_agents.jobs.reflection import Reflector
 from long_running_agents.jobs.scheduler import Scheduler
 from long_running_agents.jobs.service import JobService, local_zone

@@ -24,7 +24,7 @@ from long_running_agents.errors import (
     StorageFailed,
 )
 from long_running_agents.home import Home
-from long_running_agents.jobs.notices import require_senders, target
+from long_running_agents.jobs.notifiers import require_senders, target
 from long_running_agents.mcp import config
 from long_running_agents.memory.factory import open_memories
 from long_running_agents.models import names, selection

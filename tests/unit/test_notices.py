@@ -6,7 +6,8 @@ import pytest
 
 from long_running_agents.config.loader import secret_addresses
 from long_running_agents.domain.job import JobId, Notice, NoticeKind
-from long_running_agents.jobs.notices import BACK_OFF, attempted, target
+from long_running_agents.jobs.notices import BACK_OFF, attempted
+from long_running_agents.jobs.notifiers import target
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 NOTICE = Notice(

@@ -11,7 +11,7 @@ SOURCES = {path: path.read_text(encoding="utf-8") for path in sorted(PACKAGE.rgl
 LONGEST_FILE = 700
 LONGEST_FUNCTION = 60
 TOTAL_LINES = 86_870
-TOTAL_FILES = 341
+TOTAL_FILES = 342
 MODULES_WITH_ONE_IMPORTER = 60
 
 

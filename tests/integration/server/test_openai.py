@@ -514,6 +514,9 @@ async def test_silence_is_broken_by_signs_of_life(tmp_path):
             while not (await anext(lines)).startswith(": "):
                 pass
             passing.cancel()
+            # To its end: who leaves before is still being seen to while the app closes.
+            await app.turns.stop_turn(answer.headers["X-LRA-Turn"])
+            assert [line async for line in lines]
 
 
 async def time_passes(clock, seconds):
