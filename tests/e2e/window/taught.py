@@ -8,6 +8,7 @@ from long_running_agents.domain.memory import MemoryDraft, Viewer
 from long_running_agents.domain.reflection import Learned, LearnedKind, LearnedState
 from long_running_agents.domain.session import MINE
 from long_running_agents.store import learned, memories
+from long_running_agents.store.learned import MemoryUse
 from long_running_agents.testing import ScriptedModel, make_app
 
 FACT = "The invoices are in the folder accounts."
@@ -58,7 +59,8 @@ async def _teach(home):
         def work(tx):
             for each in (new, known, rule, rested, refused):
                 learned.add(tx, each)
-            learned.count(tx, fact, used=True, now=now)
+            use = MemoryUse(memory=memories.get(tx, MINE, fact), shown=1, used=1)
+            learned.count(tx, use, now)
             memories.switch(tx, memories.get(tx, MINE, lesson), enabled=False)
 
         await app.database.write(work)
